@@ -6,6 +6,7 @@ import os
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -27,7 +28,7 @@ from advisor.sources.sightings.line import torn
 from advisor.sources.sightings.stretches import Memory
 
 if TYPE_CHECKING:
-    from advisor.sources.ui.watched import Watched
+    from advisor.sources.ui.driver import Watched
 
 _IDLE: Final = (b"has been idle and waiting for new data", b"StreamingQueryListener$QueryIdleEvent")
 """What Spark 3.5 and later write into a driver log and an event log every ten seconds in which there is no data."""
@@ -113,17 +114,12 @@ class Following:
     def _there(self) -> Iterator[tuple[tuple[int, int], Input]]:
         """Every file that can be opened, by what it is."""
         for path in self._paths:
-            try:
-                inputs = expand([path])
-            except InputError:  # between the old file and the new one there may be none
-                continue
-            for one in inputs:
-                try:
-                    found = Path(one.path).stat()
-                except OSError:
-                    continue
-                if not one.unfit:
-                    yield (found.st_dev, found.st_ino), one
+            with suppress(InputError):  # between the old file and the new one there may be none
+                for one in expand([path]):
+                    with suppress(OSError):
+                        found = Path(one.path).stat()
+                        if not one.unfit:
+                            yield (found.st_dev, found.st_ino), one
 
 
 def followed(paths: Sequence[str], *, stages: bool) -> Following | Watched:
@@ -132,7 +128,7 @@ def followed(paths: Sequence[str], *, stages: bool) -> Following | Watched:
         return Following(paths)
     if len(paths) > 1:
         raise UsageError(f"watch {' '.join(paths)}", "one address at a time can be watched", "give it alone")
-    from advisor.sources.ui.watched import Watched  # noqa: PLC0415 - files need no web client
+    from advisor.sources.ui.driver import Watched  # noqa: PLC0415 - files need no web client
 
     return Watched(paths[0], stages=stages)
 
@@ -255,15 +251,11 @@ class _Packed:
         """Read it where it has changed; whether it had."""
         try:
             found = Path(self._path).stat()
-        except OSError:
-            return False
-        seen = found.st_size, found.st_mtime_ns
-        if seen == self._seen:
-            return False
-        self._seen = seen
-        try:
+            before, self._seen = self._seen, (found.st_size, found.st_mtime_ns)
+            if before == self._seen:
+                return False
             self._reading = read([self._path])
-        except InputError:
+        except (OSError, InputError):
             return False
         return True
 

@@ -29,9 +29,8 @@ from advisor.cli import main
 from advisor.errors import InputError, UsageError
 from advisor.sources import files, saved
 from advisor.sources.ui import pages, web
-from advisor.sources.ui.driver import Driver
+from advisor.sources.ui.driver import Driver, Watched
 from advisor.sources.ui.executions import Execution, operators_of, told
-from advisor.sources.ui.watched import Watched
 from advisor.views.fleet import fleet_as_text
 from tests.sources.formats_made import event_log
 from tests.sources.web_served import Served, body, recorded, redirect, serving

@@ -15,22 +15,6 @@ class Started(NamedTuple):
     at: str
 
 
-class Idle(NamedTuple):
-    """A query waits for data; `at` should be ISO 8601, and is whatever came."""
-
-    id: str
-    run_id: str
-    at: Any
-
-
-class Ended(NamedTuple):
-    """A run ended: stopped in good order, or with an error whose whole text this is."""
-
-    id: str
-    run_id: str
-    error: str | None
-
-
 def started(event: Any) -> Started:
     """Read which query started, and when."""
     return Started(*_ids(event), _text(_of(event, "name")), _text(_of(event, "timestamp")) or "")
@@ -41,17 +25,17 @@ def progress(event: Any) -> bytes:
     return as_json(_of(event, "progress"))
 
 
-def idle(event: Any) -> Idle:
-    """Read which query waits."""
-    return Idle(*_ids(event), _of(event, "timestamp"))
+def idle(event: Any) -> tuple[str, str, Any]:
+    """Return (id, run id, since when) of a query that waits for data: as ISO 8601 if right, and whatever came."""
+    return *_ids(event), _of(event, "timestamp")
 
 
-def ended(event: Any) -> Ended:
-    """Read how a run ended; Java's error is an option of Scala."""
+def ended(event: Any) -> tuple[str, str, str | None]:
+    """Return (id, run id, the error's whole text, None without one) of a run that ended; Java's is Scala's option."""
     error = _of(event, "exception")
     if hasattr(error, "isDefined"):
         error = error.get() if error.isDefined() else None
-    return Ended(*_ids(event), None if error is None else str(error))
+    return *_ids(event), None if error is None else str(error)
 
 
 def as_json(progress: Any) -> bytes:

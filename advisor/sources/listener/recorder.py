@@ -187,19 +187,28 @@ class Recorder:
         self._keep(events.progress(event))
 
     def _keep(self, raw: bytes, *, replayed: bool = False) -> None:
-        try:
-            event = decode(raw)
-        except Broken as broken:
-            self.store.bad(broken.reason)
+        event = self._taken(raw, len(raw))
+        if event is None:
             return
-        self._meet(event)
-        self.store.add(event, len(raw))
         if event.batch_id is not None:
             self.newest[event.run_id] = event.batch_id
         self._write(event.run_id, raw)
         if not event.idle and not replayed:
-            self._ask_of_batches(event)
+            self._known[event.run_id] = batches = self._known.get(event.run_id, 0) + 1
+            if batches in _ASKED_AT:
+                self._sight(event.id, event.run_id, self._session.facts_at_batch(event.run_id))
             self.changed(event.id, event.run_id, False)
+
+    def _taken(self, raw: bytes, size: int) -> Progress | None:
+        """Return the event, which is kept now; None where it cannot be read, which is counted."""
+        try:
+            event = decode(raw)
+        except Broken as broken:
+            self.store.bad(broken.reason)
+            return None
+        self._meet(event)
+        self.store.add(event, size)
+        return event
 
     def _meet(self, event: Progress) -> None:
         """A run whose start was not heard: it ran before, or the start was dropped.
@@ -223,11 +232,6 @@ class Recorder:
             self.failed(error)
             return True
 
-    def _ask_of_batches(self, event: Progress) -> None:
-        self._known[event.run_id] = batches = self._known.get(event.run_id, 0) + 1
-        if batches in _ASKED_AT:
-            self._sight(event.id, event.run_id, self._session.facts_at_batch(event.run_id))
-
     def _write(self, run_id: str, raw: bytes) -> None:
         if self.history is None:
             return
@@ -249,26 +253,19 @@ class Recorder:
         return True
 
     def _idle(self, heard: Any) -> None:
-        idle = events.idle(heard)
-        self.idle[idle.run_id] = datetime.now(timezone.utc)
-        raw = {"id": idle.id, "runId": idle.run_id, "timestamp": idle.at, "durationMs": {}}
-        try:
-            event = decode(msgspec.json.encode(raw))
-        except Broken as broken:
-            self.store.bad(broken.reason)
-            return
-        self._meet(event)
-        self.store.add(event, 0)
+        id, run_id, at = events.idle(heard)
+        self.idle[run_id] = datetime.now(timezone.utc)
+        self._taken(msgspec.json.encode({"id": id, "runId": run_id, "timestamp": at, "durationMs": {}}), 0)
 
     def _ended(self, event: Any) -> None:
-        end = events.ended(event)
-        self._once.discard(end.run_id)
-        self.idle.pop(end.run_id, None)
-        self.newest.pop(end.run_id, None)
-        facts = [(one.fact, one.value) for one in read_error(end.error)] if end.error else [("stopped", True)]
-        self._sight(end.id, end.run_id, [(fact, value, "session") for fact, value in facts])
-        self.store.ended(end.run_id)
-        self.changed(end.id, end.run_id, True)
+        id, run_id, error = events.ended(event)
+        self._once.discard(run_id)
+        self.idle.pop(run_id, None)
+        self.newest.pop(run_id, None)
+        facts = [(one.fact, one.value) for one in read_error(error)] if error else [("stopped", True)]
+        self._sight(id, run_id, [(fact, value, "session") for fact, value in facts])
+        self.store.ended(run_id)
+        self.changed(id, run_id, True)
 
     def _pick_up(self) -> None:
         for id, run_id, name in self._session.active():

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from datetime import datetime, timezone
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, TypeVar
 
-from advisor.batches import Doing, job_in_words
+from advisor.batches import Doing
+from advisor.batches.reading import job_in_words
 from advisor.catalogue import waits
 from advisor.errors import UsageError
 from advisor.facts import from_confs, version_at_least
@@ -23,45 +24,8 @@ ANSWER_SECONDS: Final = 60.0
 _T = TypeVar("_T")
 
 
-class Session(Protocol):
-    """What the listener asks of a session. Everything but `stopped` may take a while, and may raise."""
-
-    key: str
-    log: str
-
-    def stopped(self) -> bool:
-        """Whether the session is gone."""
-
-    def add(self, listener: Any) -> None:
-        """Register a listener."""
-
-    def remove(self, listener: Any) -> None:
-        """Take it away again; nothing calls it afterwards."""
-
-    def lost(self, listener: Any) -> bool:
-        """Whether the session has dropped the listener by itself."""
-
-    def active(self) -> Iterable[tuple[str, str, str | None]]:
-        """(id, run id, name) of each query that runs."""
-
-    def recent(self, run_id: str) -> Iterable[bytes]:
-        """Its recent progress as JSON, oldest first."""
-
-    def facts_at_start(self, run_id: str) -> list[Told]:
-        """What session and execution tell of a run that has just started."""
-
-    def jobs(self) -> tuple[bytes, bytes]:
-        """The jobs and the stages that Spark still holds, as JSON of its status store; UsageError without a JVM."""
-
-    def facts_at_batch(self, run_id: str) -> list[Told]:
-        """Read what is known only once batches have run: what the checkpoint pins, and their jobs."""
-
-    def doing(self, run_id: str) -> Doing | None:
-        """What the run does at this moment; None of one that the session does not know."""
-
-
 class _Classic:
-    """A session whose JVM is reached through Py4J."""
+    """A session whose JVM is reached through Py4J. Everything but `stopped` may take a while, and may raise."""
 
     def __init__(self, spark: Any) -> None:
         self._spark = spark
@@ -69,32 +33,42 @@ class _Classic:
         self.log = str(spark.sparkContext.applicationId)
 
     def stopped(self) -> bool:
+        """Whether the session is gone."""
         return self._spark.sparkContext._jsc is None
 
     def add(self, listener: Any) -> None:
+        """Register a listener."""
         self._spark.streams.addListener(listener)
 
     def remove(self, listener: Any) -> None:
+        """Take it away again; nothing calls it afterwards."""
         self._spark.streams.removeListener(listener)
 
     def lost(self, listener: Any) -> bool:  # noqa: ARG002
-        return False  # Spark keeps a listener for as long as the session lives
+        """Whether the session has dropped the listener by itself: Spark keeps it for as long as the session lives."""
+        return False
 
     def active(self) -> list[tuple[str, str, str | None]]:
+        """(id, run id, name) of each query that runs."""
         return [(str(query.id), str(query.runId), query.name) for query in self._spark.streams.active]
 
     def recent(self, run_id: str) -> list[bytes]:
+        """Its recent progress as JSON, oldest first."""
         execution = self._execution(run_id)  # PySpark would convert every entry field by field
         return [] if execution is None else [entry.json().encode() for entry in execution.recentProgress()]
 
     def facts_at_start(self, run_id: str) -> list[Told]:
+        """What session and execution tell of a run that has just started."""
         execution = self._execution(run_id)
         if execution is None:  # it is over already, or of another session whose settings are not these
             return [_version(self._spark), *self._slots()]
         return [*_application(self._spark, self._confs), *self._slots(), *of_start(execution)]
 
     def jobs(self) -> tuple[bytes, bytes]:
-        """Two calls, and no job: Spark keeps both for its own page, whether that is on or not."""
+        """The jobs and the stages that Spark still holds, as JSON of its status store; UsageError without a JVM.
+
+        Two calls, and no job: Spark keeps both for its own page, whether that is on or not.
+        """
         context = self._spark.sparkContext
         try:
             store, jvm = context._jsc.sc().statusStore(), context._jvm
@@ -107,11 +81,13 @@ class _Classic:
             raise UsageError("stages", found, "analyze its event log, which holds them") from None
 
     def facts_at_batch(self, run_id: str) -> list[Told]:
+        """Read what is known only once batches have run: what the checkpoint pins, and their jobs."""
         execution = self._execution(run_id)
         own = [] if execution is None else of_batch(execution, self._confs())
         return [*self._slots(), *own]
 
     def doing(self, run_id: str) -> Doing | None:
+        """What the run does at this moment; None of one that the session does not know."""
         at = datetime.now(timezone.utc)
         execution = self._execution(run_id)
         if execution is None:
@@ -233,6 +209,10 @@ class _Connect:
     def facts_at_batch(self, run_id: str) -> list[Told]:  # noqa: ARG002
         """Nothing: a client does not see what the checkpoint pins."""
         return []
+
+
+Session = _Classic | _Connect
+"""What the listener asks."""
 
 
 def answered(ask: Callable[[], _T]) -> _T:

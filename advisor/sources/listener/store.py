@@ -40,16 +40,11 @@ class _Query:
     sightings: OrderedDict[str, list[Sighting]] = field(default_factory=OrderedDict)
 
     def add(self, event: Progress, offset: int) -> None:
-        if not self._repeats_idle(event):
+        """Of a stretch of idle triggers the first is kept: a quiet day must not push out the batches before it."""
+        if not (event.idle and self.idle is not None and self.idle.run_id == event.run_id):
+            self.idle = event if event.idle else None
             self.events.append(event)
             self.offsets.append(offset)
-
-    def _repeats_idle(self, event: Progress) -> bool:
-        """Of a stretch of idle triggers the first is kept: a quiet day must not push out the batches before it."""
-        repeats = event.idle and self.idle is not None and self.idle.run_id == event.run_id
-        if not repeats:
-            self.idle = event if event.idle else None
-        return repeats
 
     def build(self, log: str, keep: int) -> None:
         self.chunks.append(build(self.events, self.offsets, FILE, log))
@@ -145,7 +140,9 @@ class Store:
             oldest, newer = list(self.broken)[:1], list(self.broken)[1:]
             broken = *(one.and_more(self.unreadable - len(self.broken)) for one in oldest), *newer
         limit = self.keep if newest is None else newest
-        chunks = [chunk for part in parts for chunk in _newest(self._whole(*part), limit)]
+        chunks: list[pa.Table] = []
+        for held, events, offsets in parts:
+            chunks += _newest([*held, build(events, offsets, FILE, self.log)] if events else held, limit)
         return Reading.of(
             pa.concat_tables([SCHEMA.empty_table(), *chunks]),
             table_of_sightings([*seen, *torn(broken, self.log)]),
@@ -168,10 +165,6 @@ class Store:
         ended = [id for id in self._queries if id not in alive]
         for id in ended[: max(0, len(ended) - QUERIES_KEPT)]:
             del self._queries[id]
-
-    def _whole(self, chunks: list[pa.Table], events: list[Progress], offsets: list[int]) -> list[pa.Table]:
-        """The chunks with one of the events that still wait for theirs."""
-        return [*chunks, build(events, offsets, FILE, self.log)] if events else chunks
 
     def _next(self) -> int:
         """The number of what was heard, in place of an offset in a file."""

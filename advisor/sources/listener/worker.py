@@ -31,17 +31,12 @@ class Worker:
         self._handle, self._needed, self._failed, self._tick = handle, needed, failed, tick
         self._queue: Queue[Any] = Queue(capacity)
         self._lock = threading.Lock()
-        self._thread: threading.Thread | None = None
-        self._last: threading.Thread | None = None  # one that is about to end is no longer `_thread`
+        self.thread: threading.Thread | None = None
+        self._last: threading.Thread | None = None  # one that is about to end is no longer `thread`
         self.capacity = capacity
         self.dropped = 0
         self.cpu_seconds = 0.0
         self.wall_seconds = 0.0
-
-    @property
-    def thread(self) -> threading.Thread | None:
-        """The thread while there is one."""
-        return self._thread
 
     def waiting(self) -> int:
         """How many items wait."""
@@ -60,7 +55,7 @@ class Worker:
 
     def flush(self, timeout: float) -> bool:
         """Wait until everything offered so far is done; False when the time is over first."""
-        if threading.current_thread() is self._thread:
+        if threading.current_thread() is self.thread:
             return True
         done = threading.Event()
         try:
@@ -81,26 +76,23 @@ class Worker:
 
     def _wake(self) -> None:
         with self._lock:
-            if self._thread is None or not self._thread.is_alive():
+            if self.thread is None or not self.thread.is_alive():
                 thread = threading.Thread(target=self._run, name="latency-advisor", daemon=True)
                 thread.start()
-                self._thread = self._last = thread
+                self.thread = self._last = thread
 
     def _run(self) -> None:
         while not self._over():
-            self._do(self._next())
-
-    def _next(self) -> Any:
-        try:
-            return self._queue.get(timeout=TICK_SECONDS)
-        except Empty:
-            return None
+            item = None
+            with suppress(Empty):
+                item = self._queue.get(timeout=TICK_SECONDS)
+            self._do(item)
 
     def _over(self) -> bool:
         with self._lock:
             if not self._queue.empty() or self._is_needed():
                 return False
-            self._thread = None
+            self.thread = None
             return True
 
     def _is_needed(self) -> bool:

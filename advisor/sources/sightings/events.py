@@ -9,48 +9,36 @@ from datetime import datetime, timezone
 from typing import Final
 
 import msgspec
+from msgspec import field
 
-from advisor.facts import EXECUTOR, Sighting, from_conf, from_confs, in_order
+from advisor.facts import EXECUTOR, Sighting, from_confs
 from advisor.sources.sightings.line import Line, Told, sighting
-from advisor.sources.sightings.plan import read_physical_plan
-from advisor.sources.sightings.query import error, limits
+from advisor.sources.sightings.plan import read_execution
+from advisor.sources.sightings.query import error
 
 _BATCH: Final = re.compile(r"id = ([0-9a-f-]{36})\nrunId = ([0-9a-f-]{36})\nbatch = ")
 
 
-class _ExecutorInfo(msgspec.Struct, rename={"cores": "Total Cores"}):
-    cores: int | None = None
+class _ExecutorInfo(msgspec.Struct):
+    cores: int | None = field(name="Total Cores", default=None)
 
 
-class _Event(msgspec.Struct, rename={
-    "event": "Event",
-    "spark_version": "Spark Version",
-    "properties": "Spark Properties",
-    "application": "App Name",
-    "time": "Timestamp",
-    "executor_id": "Executor ID",
-    "executor": "Executor Info",
-    "run_id": "runId",
-    "start_time": "timestamp",
-    "query_name": "name",
-    "plan": "physicalPlanDescription",
-    "confs": "modifiedConfigs",
-}):  # fmt: skip
-    event: str
-    spark_version: str | None = None
-    properties: dict[str, str] | list[tuple[str, str]] | None = None
-    application: str | None = None
-    time: int | None = None
-    executor_id: str | None = None
-    executor: _ExecutorInfo | None = None
+class _Event(msgspec.Struct):
+    event: str = field(name="Event")
+    spark_version: str | None = field(name="Spark Version", default=None)
+    properties: dict[str, str] | list[tuple[str, str]] | None = field(name="Spark Properties", default=None)
+    application: str | None = field(name="App Name", default=None)
+    time: int | None = field(name="Timestamp", default=None)
+    executor_id: str | None = field(name="Executor ID", default=None)
+    executor: _ExecutorInfo | None = field(name="Executor Info", default=None)
     id: str | None = None
-    run_id: str | None = None
-    start_time: str | None = None
-    query_name: str | None = None
+    run_id: str | None = field(name="runId", default=None)
+    start_time: str | None = field(name="timestamp", default=None)
+    query_name: str | None = field(name="name", default=None)
     exception: str | None = None
     description: str | None = None
-    plan: str | None = None
-    confs: dict[str, str] = msgspec.field(default_factory=dict)
+    plan: str | None = field(name="physicalPlanDescription", default=None)
+    confs: dict[str, str] = field(name="modifiedConfigs", default_factory=dict)
 
 
 _DECODER: Final = msgspec.json.Decoder(_Event)
@@ -97,11 +85,8 @@ def _ended(event: _Event) -> Iterator[Told]:
 
 
 def _execution(event: _Event) -> Iterator[Told]:
-    """Read one batch's plan, and the settings that the session changed after the application started."""
     if _BATCH.search(event.description or ""):
-        yield from read_physical_plan(event.plan or "") + limits(event.plan or "")
-        for key, text in in_order(event.confs.items()):
-            yield from (Told(*each) for each in from_conf(key, text))
+        yield from read_execution(event.plan or "", event.confs)
 
 
 _READERS: Final[dict[str, Callable[[_Event], Iterator[Told]]]] = {

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from advisor.facts import from_writer_options
 from advisor.sources.sightings.line import Line, Told
-from advisor.sources.sightings.query import checkpoint
+from advisor.sources.sightings.query import checkpoint, limits, of_confs
 
 MARK: Final = "Finish initializing with logical plan:"
 _REAL_TIME_SCAN: Final = "RealTimeStreamScan"
@@ -37,6 +37,11 @@ def read_plan(line: Line) -> list[Told]:
     return [each._replace(id=query) for each in found]
 
 
+def read_execution(plan: str, changed: Mapping[str, str]) -> list[Told]:
+    """Read the physical plan of a batch, and the settings that the session changed after the application started."""
+    return [*read_physical_plan(plan), *limits(plan), *of_confs(changed.items())]
+
+
 def read_physical_plan(text: str) -> list[Told]:
     """Real-time mode by its scan; checkpoint, output mode and statefulness by an operator with state."""
     real_time = [Told("trigger", "real_time")] if _REAL_TIME_SCAN in text else []
@@ -45,14 +50,9 @@ def read_physical_plan(text: str) -> list[Told]:
         return real_time
     path = [] if info[1] == "<unknown>" else checkpoint(info[1].removesuffix("/state"))
     found = [Told("stateful", value=True), *path, *real_time]
-    mode = _save_mode(text)
+    behind = text.partition(") StateStoreSave")[2].partition("state info [")[2]  # of the first operator that saves any
+    mode = _MODE.search(behind.partition("\n")[0])
     return [*found, Told("output_mode", mode[1].lower())] if mode else found
-
-
-def _save_mode(text: str) -> re.Match[str] | None:
-    """Return the output mode that the first operator which saves state names behind its state."""
-    arguments = text.partition(") StateStoreSave")[2].partition("state info [")[2]
-    return _MODE.search(arguments.partition("\n")[0])
 
 
 def _nodes(line: Line) -> tuple[list[str], bool]:
@@ -79,15 +79,9 @@ def _writer(root: str) -> tuple[list[Told], str | None]:
     named = _MODE.match(after.rstrip())
     if not closed or named is None:
         return [], None
-    mode = Told("output_mode", named[1].lower())
-    return [mode, *(Told(*found) for found in from_writer_options(dict(_pairs(options))))], printed["id"]
-
-
-def _pairs(options: str) -> Iterator[tuple[str, str]]:
-    for option in _NEXT_OPTION.split(options):
-        name, equals, value = option.partition("=")
-        if equals:
-            yield name, value
+    parted = (option.partition("=") for option in _NEXT_OPTION.split(options))
+    found = from_writer_options({name: value for name, equals, value in parted if equals})
+    return [Told("output_mode", named[1].lower()), *(Told(*each) for each in found)], printed["id"]
 
 
 def _is_stateful(nodes: list[str], index: int) -> bool:

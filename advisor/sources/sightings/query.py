@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from itertools import pairwise
 from textwrap import shorten
@@ -12,7 +13,7 @@ from stringzilla import find
 
 from advisor.facts import LATE_BATCH, from_conf, in_order
 from advisor.progress import UNNAMED
-from advisor.sources.sightings.errors import KnownError, known_error
+from advisor.sources.sightings.errors import known_error
 from advisor.sources.sightings.line import Line, Told
 
 _START: Final = re.compile(
@@ -134,8 +135,12 @@ def read_pinned(line: Line) -> list[Told]:
 
 @lru_cache(maxsize=256)  # every batch names the same settings
 def _pinned(settings: str) -> tuple[Told, ...]:
-    pairs = in_order(_PAIR.findall(settings))
-    return tuple(Told(*found) for key, text in pairs for found in from_conf(key, text.rstrip(")")))
+    return tuple(of_confs((key, text.rstrip(")")) for key, text in _PAIR.findall(settings)))
+
+
+def of_confs(pairs: Iterable[tuple[str, str]]) -> list[Told]:
+    """Return the facts that settings settle."""
+    return [Told(*found) for key, text in in_order(pairs) for found in from_conf(key, text)]
 
 
 def read_conf_update(line: Line) -> list[Told]:
@@ -182,12 +187,6 @@ def read_failure(line: Line) -> list[Told]:
     return error(f"{why}\n{line.after}") if ended else []
 
 
-def reason(line: str) -> str:
-    """What follows `terminated with exception: `, on one line; the line itself where that is not in it."""
-    before, mark, why = line.partition(_FAILED)
-    return " ".join(why.split()) if mark else before
-
-
 def read_exception(line: Line) -> list[Told]:
     """Of a StreamingQueryException, whose lines `=== Streaming Query ===` and `Identifier: …` name the run."""
     below = _IDENTIFIER.match(line.after)
@@ -208,19 +207,11 @@ def error(whole: str) -> list[Told]:
     if found_error is not None and found_error.by_shutdown:
         return [Told("shut_down_in_batch", value=True), Told("stopped", value=True)]
     found = [Told("terminated_error", words)] if words else []
-    return [
-        *found,
-        Told("missing_batch", int(missing[1]) if missing else None),
-        *known(found_error),
-    ]
-
-
-def known(error: KnownError | None) -> list[Told]:
-    """What a well-known error means, and what to do about it."""
-    if error is None:
-        return []
-    words = {"known_error": error.means, "known_error_cure": error.cure, "known_error_change": error.change}
-    return [Told(fact, said) for fact, said in words.items()]
+    found.append(Told("missing_batch", int(missing[1]) if missing else None))
+    if found_error is not None:
+        found += [Told("known_error", found_error.means), Told("known_error_cure", found_error.cure)]
+        found.append(Told("known_error_change", found_error.change))
+    return found
 
 
 def said(whole: str) -> str:

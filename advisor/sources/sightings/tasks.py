@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import Final
 
-from stringzilla import find
+from advisor.sources.search import find, places
 
 _STAGES: Final = 8
 _REACH: Final = 1 << 17
@@ -61,14 +62,8 @@ def _largest_stage(region: bytes, start: int, stop: int) -> int | None:
 
 def _first(region: bytes) -> list[re.Match[bytes]]:
     """The first stages of the region that have more than one task."""
-    found: list[re.Match[bytes]] = []
-    at = find(region, b"Adding task set ")
-    while at >= 0 and len(found) < _STAGES:
-        match = _ADDED.match(region, at)
-        if match and int(match[2]) > 1:
-            found.append(match)
-        at = find(region, b"Adding task set ", at + 1)
-    return found
+    added = (_ADDED.match(region, at) for at in places(region, b"Adding task set "))
+    return list(islice((match for match in added if match and int(match[2]) > 1), _STAGES))
 
 
 def _burst(region: bytes, added: re.Match[bytes]) -> int | None:

@@ -9,22 +9,22 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any, Final
 
-import msgspec
 import pyarrow as pa
 
-from advisor.batches import SCHEMA, Chunks, Doing, Reading, instants, job_in_words, table_of_sightings
+from advisor.batches import SCHEMA, Chunks, Doing, Reading, instants, table_of_sightings
+from advisor.batches.reading import each_batch_once, job_in_words
 from advisor.catalogue import waits
 from advisor.errors import InputError
 from advisor.facts import Sighting
 from advisor.progress import FROM_UI, from_object
 from advisor.redaction import redact
-from advisor.sources.sightings.line import Told
+from advisor.sources.sightings.line import Line, Told, sighting
 from advisor.sources.sightings.query import error
 from advisor.sources.stages.statusstore import work_of
 from advisor.sources.ui import history, pages
-from advisor.sources.ui.executions import Batch, Execution, operators_of, told
+from advisor.sources.ui.executions import Execution, operators_of, told
 from advisor.sources.ui.pages import Event, Listed
-from advisor.sources.ui.rest import Application, Environment, Executor, Job, Thread, slots
+from advisor.sources.ui.rest import Application, Environment, Executor, Job, Thread
 from advisor.sources.ui.web import SECONDS_OF_ALL, Absent, Server, parted
 from advisor.stages import BATCH_PARTS, STAGES, tables
 
@@ -158,7 +158,7 @@ class Driver:
         if found[0].id != self._application.id:
             self._application = found[0]
             self._tell(None, [*found[0].told(), *self._answer("environment", Environment).told()])
-        self._slots = slots(self._answer("executors", list[Executor]))
+        self._slots = sum(one.max_tasks for one in self._answer("executors", list[Executor]) if one.is_active) or None
         self._tell(None, [Told("task_slots", self._slots)] if self._slots else [])
 
     def _answer(self, what: str, kind: type[Any]) -> Any:
@@ -209,7 +209,7 @@ class Driver:
 
     def _complete(self, new: Sequence[Event], executions: Mapping[int, Execution]) -> None:
         """Put the state operators of SQL executions in the place of the page's sums."""
-        stateful = {_batch(event): event for event in new if event[_STATE]}
+        stateful = {(event["runId"], event["batchId"]): event for event in new if event[_STATE]}
         at = [place for place, one in executions.items() if one.batch in stateful]
         for begin in range(at[0], at[-1] + 1, _AT_A_TIME) if at else ():
             length = min(_AT_A_TIME, at[-1] + 1 - begin)
@@ -262,38 +262,21 @@ class Driver:
 
     def _tell(self, run: Listed | None, found: Iterable[Told]) -> None:
         """Keep what was told of a run, or of the application; what was told of the same before is forgotten."""
-        id, run_id = (run.id, run.run_id) if run else (None, None)
+        log, run_id = self._application.id, run and run.run_id
+        line = Line("", "", 0, None, run and run.id, run_id)
         for each in found:
-            value = redact(each.value) if isinstance(each.value, str) else each.value
-            text, fact = msgspec.json.encode(value).decode(), redact(each.fact)
-            place = self._application.id, ORIGIN, self._server.address, 0
-            self._facts[self._application.id, run_id, fact] = Sighting(id, run_id, place[0], fact, text, *place[1:])
+            one = sighting(each._replace(origin=ORIGIN), line, log=log, file=self._server.address, base=0)
+            self._facts[log, run_id, one.fact] = one
 
     def _open(self) -> None:
         """Read the jobs and stages that Spark holds, a few megabytes; what was read of earlier batches stays."""
         batches = pa.concat_tables(self._unopened)
         raw = [self._server.raw(f"applications/{self._application.id}/{what}") for what in ("jobs", "stages")]
-        work = work_of(
-            *raw,
-            log=self._application.id,
-            file=self._server.address,
-            slots=self._slots,
-            batches=batches,
-        )
+        log, file = self._application.id, self._server.address
+        work = work_of(*raw, log=log, file=file, slots=self._slots, batches=batches)
         found = dict(zip(self._inside, tables([work], batches), strict=True))
-        self._inside = {name: _joined(old, found[name]) for name, old in self._inside.items()}
+        self._inside = {name: each_batch_once([found[name], old]) for name, old in self._inside.items()}
         self._unopened, self._open_from = [], time.monotonic() + _OPENED_EVERY
-
-
-def _joined(old: pa.Table, new: pa.Table) -> pa.Table:
-    """Return the rows of the new table, and those of the old one whose batches the new one does not have."""
-    there = {*_batches_in(new)}
-    kept = [batch not in there for batch in _batches_in(old)]
-    return pa.concat_tables([old.filter(pa.array(kept, pa.bool_())), new])
-
-
-def _batches_in(table: pa.Table) -> Iterable[Batch]:
-    return zip(table["run_id"].to_pylist(), table["batch_id"].to_pylist(), strict=True)
 
 
 def _end(event: Mapping[str, Any]) -> datetime:
@@ -303,10 +286,6 @@ def _end(event: Mapping[str, Any]) -> datetime:
 
 def _key(event: Mapping[str, Any]) -> tuple[str, str]:
     return event["runId"], event["timestamp"]
-
-
-def _batch(event: Mapping[str, Any]) -> Batch:
-    return event["runId"], event["batchId"]
 
 
 def read(address: str, read_files: Callable[[Sequence[Path]], Reading], *, stages: bool) -> Reading:
@@ -322,3 +301,37 @@ def read(address: str, read_files: Callable[[Sequence[Path]], Reading], *, stage
             return history.named(read_files([archive]), str(archive), address)
         except InputError as error:
             raise InputError(address, error.found, error.would_do) from None
+
+
+class Watched:
+    """The pages of one driver, asked again and again through its restarts, as logs are followed.
+
+    What was read of them stays when it is gone, and one that comes back goes on.
+    """
+
+    def __init__(self, address: str, *, stages: bool) -> None:
+        """Raises InputError where no query can be read now."""
+        self._driver = Driver(Server(parted(address)[0]), stages=stages)
+        self._gone: datetime | None = None
+        self._driver.look()
+        self._told = False
+
+    def poll(self) -> bool:
+        """Ask again; whether there is a new batch, the driver is gone, or it is back. The first look counts as new."""
+        if not self._told:
+            self._told = True
+            return True
+        was_gone = self._gone
+        try:
+            new = self._driver.look()
+            self._gone = None
+        except InputError:
+            new, self._gone = False, was_gone or datetime.now(timezone.utc)
+        return new or (was_gone is None) != (self._gone is None)
+
+    def reading(self, *, stages: bool = False) -> Reading:  # noqa: ARG002 - decided when it began
+        """Return all that was read so far."""
+        return replace(self._driver.reading(), gone_since=self._gone)
+
+    def close(self) -> None:
+        """Nothing is open."""

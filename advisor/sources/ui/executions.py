@@ -8,11 +8,9 @@ from typing import Any, Final
 
 import msgspec
 
-from advisor.facts import from_conf, in_order
 from advisor.facts.inspection import source_kind
 from advisor.sources.sightings.line import Told
-from advisor.sources.sightings.plan import read_physical_plan
-from advisor.sources.sightings.query import limits
+from advisor.sources.sightings.plan import read_execution
 
 _BATCH: Final = re.compile(r"\bid = [0-9a-f-]{36}\nrunId = ([0-9a-f-]{36})\nbatch = (\d{1,18})\b")
 _OPERATORS: Final = {
@@ -164,8 +162,7 @@ def told(executions: Sequence[Execution]) -> list[Told]:
 
 def _of_one(one: Execution) -> list[Told]:
     plan = one.plan_description
-    confs = [Told(*each) for key, text in in_order(one.modified_configs.items()) for each in from_conf(key, text)]
-    found = [*read_physical_plan(plan), *limits(plan), *confs]
+    found = read_execution(plan, one.modified_configs)
     if "EventTimeWatermark" in plan:
         found.append(Told("watermarked", value=True))
     partitions = set(_PARTITIONS.findall(plan))

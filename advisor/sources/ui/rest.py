@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import msgspec
 
 from advisor.facts import from_confs
@@ -15,8 +13,6 @@ class Attempt(msgspec.Struct, rename="camel"):
     """One start of an application."""
 
     app_spark_version: str = ""
-    completed: bool = False
-    attempt_id: str | None = None
     last_updated_epoch: int = 0
 
 
@@ -80,8 +76,3 @@ class Thread(msgspec.Struct, rename="camel"):
 
     thread_name: str = ""
     stack_trace: Frames = msgspec.field(default_factory=Frames)
-
-
-def slots(executors: Iterable[Executor]) -> int | None:
-    """Return how many tasks can run at once on the executors that are there; None while there is none."""
-    return sum(each.max_tasks for each in executors if each.is_active) or None
