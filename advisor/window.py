@@ -11,7 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from advisor import batches as tables
-from advisor.batches import NO_STAGES, Batches, Columns, instant, members_of, whole_seconds
+from advisor.batches import Batches, Columns, instant, whole_seconds
+from advisor.batches.runs import NO_STAGES, members_of
 from advisor.column import longest
 from advisor.facts.trigger import AT_ONCE_MS
 from advisor.statistics import middle, since_last, sorted_quantile, zero_filled

@@ -10,7 +10,6 @@ import weakref
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -29,8 +28,6 @@ from advisor.batches import (
     build,
     deduplicate,
     instants,
-    operators,
-    sources,
     to_pandas,
 )
 from advisor.batches.collect import Numbers
@@ -87,7 +84,7 @@ def test_no_events_make_an_empty_table() -> None:
     assert empty.schema == SCHEMA
     assert not len(empty)
     assert list(to_pandas(empty)) == SCHEMA.names
-    assert not len(operators(empty))
+    assert not len(Batches.of(empty).operators)
 
 
 def test_events_without_operators_and_sources() -> None:
@@ -129,7 +126,7 @@ def test_the_numbers_of_a_metric_may_come_and_go() -> None:
         event = changed()
         event["stateOperators"][0]["customMetrics"] = metrics
         rows.append(event)
-    spread = operators(table(rows))
+    spread = Batches.of(table(rows)).operators
     np.testing.assert_array_equal(spread["custom:a"], [1, np.nan, np.nan, 5.5])
     np.testing.assert_array_equal(spread["custom:b"], [2, np.nan, 3, 4])
 
@@ -140,11 +137,9 @@ def test_metrics_whose_names_read_alike_without_control_characters_are_one() -> 
         event = changed(batchId=number, timestamp=1772330400000 + number)
         event["stateOperators"][0]["customMetrics"] = metrics
         rows.append(event)
-    spread = operators(table(rows))
-    np.testing.assert_array_equal(spread["custom:a"], [1, 3, 6])
-    np.testing.assert_array_equal(spread["custom:b"], [2, 4, 5])
     batches = Batches.of(table(rows))
     np.testing.assert_array_equal(batches.operators["custom:a"], [1, 3, 6])
+    np.testing.assert_array_equal(batches.operators["custom:b"], [2, 4, 5])
     assert batches.state_metrics(np.ones(3, dtype=bool)) == {"a", "b"}
 
 
@@ -295,34 +290,24 @@ def test_the_frame() -> None:
     assert frame["add_batch_ms"].mean() == 220
 
 
-def test_views_follow_the_rows_of_a_frame() -> None:
+def test_members_follow_the_rows_of_a_table() -> None:
     rows = [changed(batchId=n, timestamp=1772330400000 + n) for n in range(4)]
     rows[2]["stateOperators"] = rows[2]["stateOperators"] * 2
     rows[1]["stateOperators"] = []
-    frame = to_pandas(table(rows))
-    assert list(operators(frame).index) == [0, 2, 2, 3]
-    assert list(operators(frame[frame["batch_id"] >= 2]).index) == [2, 2, 3]
-    assert list(operators(frame.iloc[::-1]).index) == [3, 2, 2, 0]
-    assert list(sources(frame).index) == [0, 1, 2, 3]
-    view = sources(frame.set_index("batch_id"))
-    assert view["offset_rows"].tolist() == [10] * 4
-    assert view["metrics:maxOffsetsBehindLatest"].tolist() == ["1"] * 4
-    pd.testing.assert_frame_equal(operators(frame), operators(table(rows)))
+    members = Batches.of(table(rows))
+    assert members.operators["batch"].tolist() == [0, 2, 2, 3]
+    assert members.sources["batch"].tolist() == [0, 1, 2, 3]
+    assert members.sources["offset_rows"].tolist() == [10] * 4
+    assert members.sources["metrics:maxOffsetsBehindLatest"].tolist() == ["1"] * 4
 
 
-def test_a_frame_of_python_lists_gives_the_same_views() -> None:
-    arrow = table([changed(), changed(batchId=11)])
-    frame = arrow.to_pandas()
-    pd.testing.assert_frame_equal(operators(frame), operators(arrow))
-
-
-def test_views_of_a_table_in_pieces() -> None:
+def test_members_of_a_table_in_pieces() -> None:
     rows = [changed(batchId=n, timestamp=1772330400000 + n) for n in range(3)]
     for each, names in zip(rows, ("a", "b", "a"), strict=True):
         each["stateOperators"][0]["customMetrics"] = {names: 1}
     pieces = pa.concat_tables([table([each]) for each in rows])
-    view = operators(pieces.slice(1))
-    assert list(view.index) == [0, 1]
+    view = Batches.of(pieces.slice(1)).operators
+    assert view["batch"].tolist() == [0, 1]
     np.testing.assert_array_equal(view["custom:b"], [1, np.nan])
 
 

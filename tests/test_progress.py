@@ -7,7 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advisor.progress import ABSENT, Broken, Progress, as_instant, decode, decoding, from_object, is_event
+from advisor.progress import Broken, Progress, decode, decoding, from_object
+from advisor.progress.decoding import is_event
+from advisor.progress.instants import as_instant
+from advisor.progress.shapes import ABSENT
 from tests.sources.variants import compact, dataproc, made, of_event_log, pretty
 
 

@@ -155,9 +155,10 @@ def _lacking(batches: Columns, part: str) -> np.ndarray:
 
 
 class Members:
-    """One row per member of the lists in a column (`operators` or `sources`): `columns`, named as in `frames`.
+    """One row per member of the lists in a column (`operators` or `sources`), with the member's own fields as columns.
 
-    Column `batch` is the position of its row in the table, `place` its own among all members.
+    Column `custom:NAME` is a metric of a state store, `metrics:NAME` one of a source. `batch` is the position of the
+    member's row in the table, `place` its own among all members.
     """
 
     def __init__(self, table: pa.Table, column: str) -> None:
@@ -249,11 +250,9 @@ def _implausible(name: str, numbers: np.ndarray) -> np.ndarray:
 
 def _sums(maps: pa.Array) -> np.ndarray:
     """The sum of the numbers in each map, those left out that cannot be right."""
-    lengths = _spans(maps)
-    rows, items = np.repeat(np.arange(len(maps)), lengths), _items(maps, maps.items, lengths)
-    numbers = _floats(items)
-    possible = (numbers >= 0) & (numbers <= LONGEST_MS)
-    return np.bincount(rows[possible], numbers[possible], len(maps))
+    entries = _Maps.of(maps)
+    possible = (entries.values >= 0) & (entries.values <= LONGEST_MS)
+    return np.bincount(entries.rows[possible], entries.values[possible], len(maps))
 
 
 @dataclass(frozen=True)

@@ -114,13 +114,8 @@ class Words:
 
     def columns(self) -> list[pa.Array]:
         """One array per column."""
-        words = pa.array(list(map(_redacted, self._known)), pa.string())
+        words = pa.array([word and redact(word) for word in self._known], pa.string())
         return [words.take(pa.array(np.concatenate([_NO_CODES, *codes]))) for codes in self._codes]
-
-
-@lru_cache(maxsize=4096)
-def _redacted(word: str | None) -> str | None:
-    return None if word is None else redact(word)
 
 
 class Counts:
@@ -132,10 +127,6 @@ class Counts:
     def add(self, groups: Sequence[Sized]) -> None:
         """Take some more lists."""
         self._counts.append(np.fromiter(map(len, groups), np.int32, len(groups)))
-
-    def add_none(self, size: int) -> None:
-        """Take that many empty lists."""
-        self._counts.append(np.zeros(size, np.int32))
 
     def starts(self) -> pa.Array:
         """Where each list begins among all members, and where the last one ends."""
@@ -157,9 +148,6 @@ class Maps:
 
     def add(self, maps: Sequence[dict[str, Any] | None]) -> None:
         """Take some more maps; none is an empty one."""
-        if maps.count(None) == len(maps):
-            self._counts.add_none(len(maps))
-            return
         filled = [each or {} for each in maps]
         self._counts.add(filled)
         keys = flattened(filled)
@@ -181,9 +169,7 @@ class Maps:
 
     def column(self) -> pa.Array:
         """The array of maps."""
-        distinct = pa.array(
-            map(redact, self._numbers), pa.string()
-        ).dictionary_encode()  # two names may read alike then
+        distinct = pa.array(map(redact, self._numbers), pa.string()).dictionary_encode()  # two may read alike then
         names, codes = distinct.dictionary, distinct.indices.take(pa.array(np.concatenate(self._codes)))
         coded = pa.types.is_dictionary(self._kind.key_type)
         keys = pa.DictionaryArray.from_arrays(codes, names) if coded else names.take(codes)

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from advisor.progress import UNUSUAL
 from advisor.redaction import hide, redact_data
 
 Places = tuple[str, ...]
@@ -113,7 +114,7 @@ def parse(raw: bytes) -> Offset:
         if raw[:1] == b'"':
             raw = _inside(raw)
         value = msgspec.json.decode(raw)
-    except _NO_JSON:
+    except UNUSUAL:
         return Offset(hide(raw.decode("utf-8", "replace")))
     if value is None:
         return Offset(None)
@@ -127,21 +128,18 @@ def kafka_offsets(text: str | None) -> dict[tuple[str, str], object] | None:
     """Return an offset by topic and partition; None if the text is no offset of Kafka."""
     try:
         topics = msgspec.json.decode(text or "")
-    except _NO_JSON:
+    except UNUSUAL:
         return None
     if not isinstance(topics, dict) or not all(isinstance(one, dict) for one in topics.values()):
         return None
     return {(topic, number): at for topic, numbers in topics.items() for number, at in numbers.items()}
 
 
-_NO_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-
-
 def _inside(raw: bytes) -> bytes:
     text: str = msgspec.json.decode(raw, type=str)
     try:
         msgspec.json.decode(text)
-    except _NO_JSON:
+    except UNUSUAL:
         return raw
     return text.encode("utf-8", "replace")
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from advisor.batches.columns import PHASES, SCHEMA, SIGHTINGS
-from advisor.batches.doing import Doing
 from advisor.progress import FROM_UI
 from advisor.stages import BATCH_PARTS, STAGES
 
@@ -76,6 +75,28 @@ class Overrun:
     spent_ms: tuple[int, int]
     clock: str | None = None
     suggests: str | None = None
+
+
+class Doing(NamedTuple):
+    """A look at a run: what a live source shows of it at one moment, beside its batches.
+
+    `at`: the clock. `thread`: the frames of the query's thread, the innermost first, or the query's status.
+    `job`: its job that runs, in words. `newest`, `oldest`: the batches that anything else than progress names. `idle`:
+    when the source last said that there is nothing to read. `met`: when the run was first seen.
+    """
+
+    at: datetime
+    thread: str = ""
+    job: str = ""
+    newest: int | None = None
+    idle: datetime | None = None
+    oldest: int | None = None
+    met: datetime | None = None
+
+
+def job_in_words(job: int, done: int, tasks: int) -> str:
+    """Return `job 12 runs, 3 of 200 tasks done`."""
+    return f"job {job} runs, {done} of {tasks} tasks done"
 
 
 @dataclass(frozen=True)
@@ -147,14 +168,14 @@ class Reading:
         )
         dropped = merged.duplicates + sum(reading.duplicates for reading in readings)
         inside = {
-            name: _each_batch_once([reading.inside[name] for reading in readings if name in reading.inside])
+            name: each_batch_once([reading.inside[name] for reading in readings if name in reading.inside])
             for name in {name for reading in readings for name in reading.inside}
         }
         doing = {run: look for reading in readings for run, look in reading.doing.items()}
         return replace(merged, duplicates=dropped, doing=doing, inside=inside)
 
 
-def _each_batch_once(tables: Sequence[pa.Table]) -> pa.Table:
+def each_batch_once(tables: Sequence[pa.Table]) -> pa.Table:
     """Return the rows of all tables; of a batch that several tell of, those of the first one."""
     table = pa.concat_tables(tables)
     numbers = table["batch_id"].cast(pa.string())
@@ -234,7 +255,9 @@ def _places(table: pa.Table) -> np.ndarray:
 
 
 def _codes(column: pa.ChunkedArray) -> np.ndarray:
-    """A number for each value; equal ones have equal numbers."""
+    """A number for each value; equal ones have equal numbers. Dictionaries of the chunks are the same."""
+    if pa.types.is_dictionary(column.type):
+        column = pa.chunked_array([chunk.indices for chunk in column.chunks])
     unique = pc.unique(column)
     return _numbers(pc.index_in(column, value_set=unique))
 

@@ -15,7 +15,9 @@ from advisor.batches.collect import Counts, Maps, Numbers, Texts, Words, flatten
 from advisor.batches.columns import CUSTOM, OPERATOR, PHASES, SCHEMA, SOURCE
 from advisor.batches.offsets import Offsets, rows_between, rows_per_step
 from advisor.column import TIME
-from advisor.progress import ABSENT, Durations, EventTime, Progress, Sink, as_instant
+from advisor.progress import Progress
+from advisor.progress.instants import as_instant
+from advisor.progress.shapes import ABSENT, Durations, EventTime, Sink
 
 FRESH_EVENTS = 256
 """Events that are best taken apart at a time, as long as they are near (see Rows)."""

@@ -160,7 +160,10 @@ class RunBatches(Mapping[str, Batches]):
     def __init__(self, table: pa.Table, inside: Inside | None = None) -> None:
         """`inside`: what was seen inside addBatch, if anything was."""
         self._table, self._inside = table, inside
-        runs = pc.run_end_encode(pc.fill_null(_dense(table["run_id"].combine_chunks()), ""))
+        run_ids = table["run_id"].combine_chunks()
+        if pa.types.is_dictionary(run_ids.type):
+            run_ids = run_ids.dictionary_decode()
+        runs = pc.run_end_encode(pc.fill_null(run_ids, ""))
         self._ends = np.asarray(runs.run_ends)
         self._starts = np.append(0, self._ends[:-1])
         self._number = {run: number for number, run in enumerate(runs.values.to_pylist())}
@@ -193,7 +196,3 @@ class RunBatches(Mapping[str, Batches]):
             last = max(end, int(self._ends[whole - 1])) if whole else end
             self._block = start, Batches.of(self._table.slice(start, last - start))
         return self._block
-
-
-def _dense(values: pa.Array) -> pa.Array:
-    return values.dictionary_decode() if pa.types.is_dictionary(values.type) else values

@@ -15,7 +15,7 @@ from advisor.catalogue.step import Borrowed, Saves, SharedStep, Use, WrittenStep
 from advisor.errors import short
 from advisor.facts import CONF, FACTS, Fact, check_value, version_numbers
 from advisor.metrics import METRICS, STATS, AnyMetric
-from advisor.progress import Operator
+from advisor.progress.shapes import Operator
 from advisor.window import PHASES
 
 ROW = {"triggerExecution", "numInputRows", *PHASES.values()}

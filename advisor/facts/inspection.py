@@ -14,7 +14,7 @@ from advisor.batches import Batches, Columns, all_lack, kafka_offsets, lacks
 from advisor.facts.names import Known
 from advisor.facts.trigger import infer_trigger, possible_triggers, real_time
 from advisor.facts.version_bounds import version_bounds
-from advisor.progress import FURTHEST
+from advisor.progress.shapes import FURTHEST
 from advisor.stages import LOG_CHECKPOINT
 from advisor.statistics import zero_filled
 

@@ -12,7 +12,7 @@ from advisor.metrics.flow import files_taken, files_waiting, full_of_files_share
 from advisor.metrics.metric import Estimate, batch_metric, window_metric
 from advisor.metrics.missing import NO_BATCHES, NO_INTERVAL, Missing, needed
 from advisor.metrics.slopes import trend
-from advisor.progress import FURTHEST, MEAN
+from advisor.progress.shapes import FURTHEST, MEAN
 from advisor.statistics import any_above_zero, known, mean, median, rounded_up, total
 from advisor.window import Window
 

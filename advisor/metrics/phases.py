@@ -6,8 +6,9 @@ import functools
 
 import numpy as np
 
-from advisor.batches import ALWAYS, lacks
 from advisor.batches import PHASES as COLUMNS
+from advisor.batches import lacks
+from advisor.batches.arrays import ALWAYS
 from advisor.facts import is_older
 from advisor.metrics.measure import measure, sure_part
 from advisor.metrics.metric import (

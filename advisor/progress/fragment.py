@@ -65,13 +65,13 @@ class _Token(NamedTuple):
     end: int
 
 
-def read_fragment(text: str, begin: int = 0) -> Fragment:
-    """Read the object that begins at `begin`, with its bracket or with a key, as far as it goes.
+def read_fragment(text: str) -> Fragment:
+    """Read the object with which a text begins, at its bracket or at a key, as far as it goes.
 
     A member is kept only when its value is beyond doubt: a number that may be cut, a name that stands for something
     else and whatever `...` touches are left out. Comments and trailing commas are no loss.
     """
-    reader = _Reader(text, begin)
+    reader = _Reader(text)
     thing, whole = reader.outermost()
     return Fragment(thing, frozenset(reader.lacks), whole, reader.at, reader.elided)
 
@@ -79,9 +79,9 @@ def read_fragment(text: str, begin: int = 0) -> Fragment:
 class _Reader:
     """One pass over the tokens; `at` is where the next one begins."""
 
-    def __init__(self, text: str, begin: int) -> None:
+    def __init__(self, text: str) -> None:
         self._text = text
-        self.at = begin
+        self.at = 0
         self.lacks: set[str] = set()
         self.elided = False
         self._stopped = self._unread = False

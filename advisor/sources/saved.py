@@ -10,7 +10,8 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from advisor.batches import TABLES, TIME, Broken, Reading
+from advisor.batches import TABLES, Broken, Reading
+from advisor.column import TIME
 from advisor.writing import whole_file
 
 MARK: Final = b"latency-advisor: tables that --save wrote".ljust(63) + b"\n"

@@ -48,8 +48,8 @@ def every_view(given: Input) -> None:
             return
         assert given.whole <= set(reading.batches["batch_id"].to_pylist())
         _shown(path)
-        frame = batches.to_pandas(reading.batches)
-        for column, exploded in (("operators", batches.operators(frame)), ("sources", batches.sources(frame))):
+        frame, members = batches.to_pandas(reading.batches), batches.Batches.of(reading.batches)
+        for column, exploded in (("operators", members.operators), ("sources", members.sources)):
             assert len(exploded) == sum(map(len, frame[column].dropna()))
 
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 import advisor
-from advisor.progress import of_fragment, read_fragment
+from advisor.progress.fragment import read_fragment
+from advisor.progress.partial import of_fragment
 from advisor.views import wording
 from advisor.views.shown import Report
 from tests.made import event

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from advisor.batches import Reading
-from advisor.progress import of_fragment, read_fragment
+from advisor.progress.fragment import read_fragment
+from advisor.progress.partial import of_fragment
 from tests.sources.reading import Scanned, scanned
 from tests.sources.variants import made, pretty
 
