@@ -131,6 +131,7 @@ KEYED = {"kind": "state", "input_rows": 0, "shuffle_read_rows": 100, "rows_max":
         (EVEN | {"gc_ms": 80.0}, "gc_ms", 40),
         (EVEN | {"kind": "result", "tasks": 8, "wall_ms": 410.0}, "shuffle_waves_ms", 300),
         (EVEN | {"kind": "result", "tasks": 8, "wall_ms": 410.0, "task_max_ms": 380.0}, "shuffle_waves_ms", 20),
+        (EVEN | {"kind": "result", "tasks": 8, "wall_ms": 410.0, "shuffle_read_rows": 0}, "shuffle_waves_ms", 0),
     ],
 )
 def test_a_stage_in_milliseconds_of_its_batch(stage: dict[str, Any], metric: str, expected: float) -> None:

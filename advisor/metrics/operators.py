@@ -98,6 +98,18 @@ def least_shown(window: Window, values: np.ndarray) -> np.ndarray:
     return least[names]
 
 
+@remembered
+def computed_times(window: Window) -> np.ndarray:
+    """How often each operator was computed in its batch, and its keys counted: its stores over its partitions.
+
+    A sort samples its rows in a job of its own, a function of foreachBatch may run several. 1 where that is unknown,
+    and for a join, which has four stores in a partition.
+    """
+    joins = np.array([str(name).startswith("symmetricHashJoin") for name in window.operators["name"]], dtype=bool)
+    times = np.floor(window.operators["store_instances"] / partitions(window))
+    return np.where((times > 1) & ~joins, times, 1.0)
+
+
 def task_ms(window: Window) -> np.ndarray:
     """What each operator's tasks report: updates, removals and commit. Updates hold what the tasks read, too."""
     parts = [window.operators[name] for name in ("all_updates_ms", "all_removals_ms", "commit_ms")]

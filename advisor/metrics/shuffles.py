@@ -24,12 +24,14 @@ JOINED = Missing("the partitions of the shuffle were joined before a stage showe
 def shuffle_waves_ms(window: Window) -> np.ndarray | Missing:
     """What stages that read a shuffle, without state, take beyond one wave of their tasks.
 
-    No stage ends before its longest task does: what a skewed key takes is no matter of waves.
+    No stage ends before its longest task does: what a skewed key takes is no matter of waves. Where the log counts what
+    tasks fetch, a stage that fetches nothing reads a cache or lists files.
     """
     of, stages = spread(window), window.stages
     if np.isnan(of.rounds).any():
         return NO_SLOTS
-    read = of_kind(window, "shuffle", "result") & (of.rounds > 1)
+    fetched = stages["shuffle_read_rows"]
+    read = of_kind(window, "shuffle", "result") & (of.rounds > 1) & (np.isnan(fetched) | (fetched > 0))
     beyond = np.fmin(of.wall * (1 - 1 / of.rounds), of.wall - of.longest)
     return per_batch(window, beyond, read & ~np.isnan(stages["tasks"]))
 

@@ -8,7 +8,16 @@ from advisor.metrics.event_time import watermark_stands_still_ms
 from advisor.metrics.flow import passed_ms
 from advisor.metrics.metric import Batchwise, Bounds, Estimate, batch_metric, bounded_metric, window_metric
 from advisor.metrics.missing import NO_SLOTS, NOT_SEEN, Missing, MissingError, needed
-from advisor.metrics.operators import AGGREGATIONS, arbitrary, largest, largest_told, partitions, per_batch, task_ms
+from advisor.metrics.operators import (
+    AGGREGATIONS,
+    arbitrary,
+    computed_times,
+    largest,
+    largest_told,
+    partitions,
+    per_batch,
+    task_ms,
+)
 from advisor.metrics.phases import share_of
 from advisor.metrics.slopes import trend
 from advisor.metrics.slots import least_slots, slots, slots_are_shared
@@ -62,20 +71,20 @@ def state_stores_per_partition(window: Window) -> float | Missing:
 
 @batch_metric("rows", "count", label="keys in the state")
 def state_rows(window: Window) -> np.ndarray:
-    """Keys in the state (numRowsTotal), all operators."""
-    return per_batch(window, window.operators["rows_total"])
+    """Keys in the state (numRowsTotal), all operators, each counted once."""
+    return per_batch(window, window.operators["rows_total"] / computed_times(window))
 
 
 @batch_metric("rows", "count", label="state keys that a batch changes")
 def state_rows_updated(window: Window) -> np.ndarray:
-    """Keys that the batch changed (numRowsUpdated), all operators."""
-    return per_batch(window, window.operators["rows_updated"])
+    """Keys that the batch changed (numRowsUpdated), all operators, each counted once."""
+    return per_batch(window, window.operators["rows_updated"] / computed_times(window))
 
 
 @batch_metric("rows", "count", label="unchanged keys that complete mode writes again")
 def unchanged_rows_written(window: Window) -> np.ndarray:
     """Keys of aggregations that the batch did not change: what complete mode, which only they have, writes again."""
-    unchanged = window.operators["rows_total"] - window.operators["rows_updated"]
+    unchanged = (window.operators["rows_total"] - window.operators["rows_updated"]) / computed_times(window)
     return per_batch(window, np.where(_of_aggregations(window), unchanged, 0.0))
 
 
@@ -89,7 +98,8 @@ def rows_per_state_partition(window: Window) -> np.ndarray:
     """
     combined = _of_aggregations(window)
     read = window.batches["input_rows"][window.operators["batch"]]
-    return largest_told(window, np.where(combined, window.operators["rows_updated"], read) / partitions(window))
+    changed = window.operators["rows_updated"] / computed_times(window)
+    return largest_told(window, np.where(combined, changed, read) / partitions(window))
 
 
 def _of_aggregations(window: Window) -> np.ndarray:
@@ -100,7 +110,7 @@ def _of_aggregations(window: Window) -> np.ndarray:
 @batch_metric("bytes", "bytes", label="memory of the state")
 def state_memory_bytes(window: Window) -> np.ndarray:
     """Memory of the state stores (0 for RocksDB with bounded memory)."""
-    return per_batch(window, window.operators["memory_bytes"])
+    return per_batch(window, window.operators["memory_bytes"] / computed_times(window))
 
 
 @window_metric("rows", "count", label="the growth of the state in a day")

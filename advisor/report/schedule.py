@@ -64,12 +64,13 @@ def scheduled(runs: Sequence[ShortRun], *, one_shot: bool) -> str | None:
     by_chance = min(apart[0] % _MINUTE_MS, -apart[0] % _MINUTE_MS) > ranking()["whole_minutes_ms"]
     if len(apart) == 1 and by_chance and not one_shot:
         return None
+    waits = sum(gap * gap for gap in apart) / (2 * sum(apart))  # a long gap has more of the rows
     every = (
         f"every {milliseconds(usual)}" if even else f"{milliseconds(min(apart))} to {milliseconds(max(apart))} apart"
     )
     return (
         f"Each of {len(runs)} runs ran {_batches(runs)}, and they start {every}, as a scheduler starts them: rows wait "
-        f"{milliseconds(usual / 2)} for the next start on average. Then {_takes(runs, milliseconds(took))}"
+        f"{milliseconds(waits)} for the next start on average. Then {_takes(runs, milliseconds(took))}"
         f"{_discovery(runs, took)}.{_grown(runs)}"
     )
 

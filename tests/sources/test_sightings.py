@@ -320,6 +320,19 @@ class TestEnd:
         )
         assert told(text) == {}
 
+    @pytest.mark.parametrize(
+        ("cause", "fact"),
+        [("java.lang.InterruptedException", "stopped"), ("java.lang.IllegalStateException: no", "terminated_error")],
+    )
+    def test_a_stop_that_interrupts_planning_is_no_error(self, cause: str, fact: str) -> None:
+        text = (
+            f"26/11/21 ERROR MicroBatchExecution: Query orders {NAMED} terminated with error\n"
+            "java.lang.reflect.InvocationTargetException\n\tat org.apache.spark.sql.catalyst.trees.TreeNode\n"
+            f"Caused by: {cause}\n\tat java.base\n"
+        )
+        assert fact in told(text)
+        assert ("terminated_error" in told(text)) is (fact == "terminated_error")
+
 
 class TestPlan:
     HEAD = "MicroBatchExecution: Finish initializing with logical plan:"

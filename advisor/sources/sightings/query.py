@@ -60,6 +60,7 @@ _ROUNDED: Final = re.compile(r'RowsPerSecond" : (\d{2,}\.[1-9])\b')
 _LISTING: Final = "BatchIds found from listing: "
 _METADATA: Final = re.compile(r"StreamMetadata\(([0-9a-f-]{36})\) to ")
 _FAILED: Final = " terminated with exception: "
+_INTERRUPTED: Final = "java.lang.InterruptedException"
 _STOPPED: Final = "RejectedExecutionException: Producer interrupted"
 _LIMIT: Final = re.compile(
     r"\b(maxoffsets|minoffsets|maxfiles)pertrigger\s{0,9}(?:->|=|:)\s{0,9}(\d{1,18})\b", re.IGNORECASE
@@ -202,6 +203,8 @@ def read_stop(line: Line) -> list[Told]:
 
 def error(whole: str) -> list[Told]:
     """Read an error that ended a run: what happened, and the batch that it missed in the log (None: none)."""
+    if _interrupted(whole):
+        return [Told("stopped", value=True)]
     missing, words = MISSING.search(whole), said(whole)
     found_error = known_error(NEXT_RECORD.split(whole, 1)[0])
     if found_error is not None and found_error.by_shutdown:
@@ -212,6 +215,12 @@ def error(whole: str) -> list[Told]:
         found += [Told("known_error", found_error.means), Told("known_error_cure", found_error.cure)]
         found.append(Told("known_error_change", found_error.change))
     return found
+
+
+def _interrupted(whole: str) -> bool:
+    """Return whether stop() interrupted the query while it planned a batch: Spark knows a plain interruption only."""
+    causes = _CAUSE.findall(NEXT_RECORD.split(whole, 1)[0])
+    return "InvocationTargetException" in whole.strip().partition("\n")[0] and causes[-1:] == [_INTERRUPTED]
 
 
 def said(whole: str) -> str:
