@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from advisor.contract import Finding, QueryEntry, Series
-from advisor.views.charts.chart import Chart, Spec, can_draw, drawn, library
+from advisor.views.charts.chart import Chart, Spec, can_draw, drawn, layer, library
 from advisor.views.charts.overtime import TIME, over_time
 from advisor.views.charts.sample import cost_of_rows, distribution
 from advisor.vocabulary import worst
@@ -51,13 +51,8 @@ def _shaded(spec: Spec, findings: list[Finding], series: Series) -> Spec:
     if not findings or not judged:
         return spec
     level = worst(finding.level for finding in findings)
-    span = {"data": {"values": [{"t": judged[0], "end": judged[-1], "rules": ", ".join(one.rule for one in findings)}]}}
-    shade = span | {
-        "mark": {"type": "rect", "color": f"var(--{level})", "opacity": 0.08},
-        "encoding": {"x": TIME, "x2": {"field": "end"}},
-    }
-    label = span | {
-        "mark": {"type": "text", "align": "right", "dx": -3, "y": -7, "color": f"var(--{level})", "fontSize": 13},
-        "encoding": {"x": TIME | {"field": "end"}, "text": {"field": "rules"}},
-    }
+    span = [{"t": judged[0], "end": judged[-1], "rules": ", ".join(one.rule for one in findings)}]
+    shade = layer(span, {"type": "rect", "color": f"var(--{level})", "opacity": 0.08}, x=TIME, x2={"field": "end"})
+    words = {"type": "text", "align": "right", "dx": -3, "y": -7, "color": f"var(--{level})", "fontSize": 13}
+    label = layer(span, words, x=TIME | {"field": "end"}, text={"field": "rules"})
     return spec | {"layer": [shade, *spec["layer"], label]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -55,6 +56,16 @@ class Chart:
     wide: bool = False
     timed: bool = False
     of: tuple[str, ...] = ()
+
+
+def layer(rows: Sequence[Mapping[str, object]], mark: Spec, **encoding: Spec) -> Spec:
+    """A layer of a specification: these rows, drawn as this mark."""
+    return {"data": {"values": rows}, "mark": mark, "encoding": encoding}
+
+
+def number(field: str, **more: Any) -> Spec:
+    """How a field of numbers is drawn."""
+    return {"field": field, "type": "quantitative", **more}
 
 
 def layered(width: int, height: int, *layers: Spec) -> Spec:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from advisor.contract import Metric, QueryEntry, Series
 from advisor.views import text, wording
 from advisor.views.addbatch import short
-from advisor.views.charts.chart import NARROW, WIDE, Chart, Spec, layered, time_axis
+from advisor.views.charts.chart import NARROW, WIDE, Chart, Spec, layer, layered, number, time_axis
 
 BARS_UP_TO = 150
 """Up to so many batches are drawn as bars; more become an area."""
@@ -36,29 +36,24 @@ def _phases(series: Series) -> Chart | None:
     axis = time_axis(_highest([length], series))
     bars = len(series.timestamp) <= BARS_UP_TO
     width = max(1, min(6, round(0.4 * WIDE / len(series.timestamp))))
-    stacked = {
-        "data": {"values": _rows(series, columns)},
-        "transform": [
-            {"fold": names, "as": ["phase", "ms"]},
-            {"calculate": f"indexof({names!r}, datum.phase)", "as": "nth"},
-        ],
-        "mark": {"type": "bar", "width": width, "clip": True} if bars else {"type": "area", "clip": True},
-        "encoding": {
-            "x": TIME,
-            "y": {"field": "ms", "type": "quantitative", "scale": _scale([length], series), **axis},
-            "color": {
-                "field": "phase", "type": "nominal", "sort": names,
-                "scale": {"domain": names, "range": _colours(names, series.phases_ms)},
-            },
-            "order": {"field": "nth"},
-        },
-    }  # fmt: skip
+    mark = {"type": "bar", "width": width, "clip": True} if bars else {"type": "area", "clip": True}
+    colours = {"domain": names, "range": _colours(names, series.phases_ms)}
+    stacked = layer(
+        _rows(series, columns), mark, x=TIME, y=number("ms", scale=_scale([length], series), **axis),
+        color={"field": "phase", "type": "nominal", "sort": names, "scale": colours}, order={"field": "nth"},
+    )  # fmt: skip
+    nth = {"calculate": f"indexof({names!r}, datum.phase)", "as": "nth"}
+    stacked["transform"] = [{"fold": names, "as": ["phase", "ms"]}, nth]
+    said, spikes = "none takes twice the usual time", len(_spiking(series))
+    if spikes:
+        takes = text.plural(spikes, "batch takes", "batches take")
+        said = f"{takes} at least twice the usual time, marked by a triangle"
     words = (
         f"{text.plural(series.batches, 'batch', 'batches')}, {text.span(series.timestamp[0], series.timestamp[-1])}; "
-        f"the longest takes {text.ms(_most(length))}; {_said(len(_spiking(series)))}.{_cut([length], series)}"
+        f"the longest takes {text.ms(_most(length))}; {said}.{_cut([length], series)}"
     )
-    over = [*_spikes(series), *([_under_the_pointer(series, width)] if bars else [])]
-    spec = _layered(stacked, series, WIDE, 210, over)
+    over = [*_spikes(series), *([_under_the_pointer(series, width)] if bars else []), *_marked(series)]
+    spec = layered(WIDE, 210, stacked, *over)
     return Chart("phases", "Where each batch's time goes", words, spec, wide=True, timed=True)
 
 
@@ -91,11 +86,8 @@ def _under_the_pointer(series: Series, width: int) -> Spec:
     rows = [
         {"t": at, "said": _of_a_batch(at, number, ms, series.phases_ms, each)} for at, number, ms, each in batches if at
     ]
-    return {
-        "data": {"values": rows},
-        "mark": {"type": "bar", "width": width + 2, "color": "transparent", "aria": True, "clip": True},
-        "encoding": {"x": TIME, "y": {"value": 0}, "y2": {"value": 210}, "description": {"field": "said"}},
-    }
+    mark = {"type": "bar", "width": width + 2, "color": "transparent", "aria": True, "clip": True}
+    return layer(rows, mark, x=TIME, y={"value": 0}, y2={"value": 210}, description={"field": "said"})
 
 
 def _of_a_batch(
@@ -116,21 +108,8 @@ def _spiking(series: Series) -> list[tuple[str, float]]:
 def _spikes(series: Series) -> list[Spec]:
     most = _highest([series.trigger_execution_ms], series) or 0.0
     found = [{"t": at, "ms": min(ms, most)} for at, ms in _spiking(series)]
-    mark = {
-        "type": "point",
-        "shape": "triangle-down",
-        "filled": True,
-        "color": "var(--high)",
-        "size": 30,
-        "yOffset": -6,
-    }
-    return [_over(found, mark, "ms")] if found else []
-
-
-def _said(spikes: int) -> str:
-    if not spikes:
-        return "none takes twice the usual time"
-    return f"{text.plural(spikes, 'batch takes', 'batches take')} at least twice the usual time, marked by a triangle"
+    look = {"type": "point", "shape": "triangle-down", "filled": True, "color": "var(--high)"}
+    return [layer(found, look | {"size": 30, "yOffset": -6}, x=TIME, y=number("ms"))] if found else []
 
 
 def _latency(query: QueryEntry, series: Series) -> Chart | None:
@@ -141,7 +120,8 @@ def _latency(query: QueryEntry, series: Series) -> Chart | None:
         return _line("latency", "Record latency and length of a batch", "ms", lines, series, said=said)
     seen = float(target) <= 1.05 * (_highest(list(lines.values()), series) or 0.0)
     said += f" The target is {text.ms(float(target))}{'' if seen else ', above all that is drawn'}."
-    over = [_level(float(target))] if seen else []
+    mark = {"type": "rule", "color": "var(--high)", "strokeDash": [6, 3], "size": 1.5}
+    over = [layer([{"y": float(target)}], mark, y=number("y"))] if seen else []
     return _line("latency", "Record latency and length of a batch", "ms", lines, series, over, said)
 
 
@@ -176,63 +156,34 @@ def _line(
     known = {label: values for label, values in lines.items() if any(values)}
     if not known:
         return None
+    names, columns = list(known), list(known.values())
     color = {
-        "field": "what", "type": "nominal", "sort": list(known),
-        "scale": {"domain": list(known), "range": list(_COLOURS[: len(known)])}, "legend": {"symbolType": "stroke"},
+        "field": "what", "type": "nominal", "sort": names,
+        "scale": {"domain": names, "range": list(_COLOURS[: len(known)])}, "legend": {"symbolType": "stroke"},
     }  # fmt: skip
-    drawn = {
-        "data": {"values": _rows(series, known)},
-        "transform": [{"fold": list(known), "as": ["what", "value"]}],
-        "mark": {"type": "line", "clip": True},
-        "encoding": {
-            "x": _TIME_NARROW,
-            "y": {
-                "field": "value",
-                "type": "quantitative",
-                **(time_axis(_highest(list(known.values()), series), 5) if unit == "ms" else _plain(unit)),
-                "scale": _scale(list(known.values()), series),
-            },
-            "color": color if len(known) > 1 else {"value": _COLOURS[0]},
-        },
-    }
+    plain = {"title": unit, "axis": {"format": "~s", "tickCount": 5}}
+    axis = time_axis(_highest(columns, series), 5) if unit == "ms" else plain
+    drawn = layer(
+        _rows(series, known), {"type": "line", "clip": True}, x=_TIME_NARROW,
+        y=number("value", **axis, scale=_scale(columns, series)),
+        color=color if len(known) > 1 else {"value": _COLOURS[0]},
+    )  # fmt: skip
+    drawn["transform"] = [{"fold": names, "as": ["what", "value"]}]
     most = "; ".join(f"{label}: at most {_amount(_most(values), unit)}" for label, values in known.items())
-    return Chart(
-        name,
-        caption,
-        f"{most[:1].upper()}{most[1:]}.{said}{_cut(list(known.values()), series)}",
-        _layered(drawn, series, NARROW, 150, over),
-        timed=True,
-    )
-
-
-def _plain(unit: str) -> Spec:
-    return {"title": unit, "axis": {"format": "~s", "tickCount": 5}}
-
-
-def _layered(main: Spec, series: Series, width: int, height: int, over: Sequence[Spec] = ()) -> Spec:
-    """The main layer with the run's marks and more over it."""
-    return layered(width, height, main, *over, *_marked(series))
+    words = f"{most[:1].upper()}{most[1:]}.{said}{_cut(columns, series)}"
+    return Chart(name, caption, words, layered(NARROW, 150, drawn, *over, *_marked(series)), timed=True)
 
 
 def _marked(series: Series) -> list[Spec]:
+    """Return the run's marks, which lie over all else."""
     found = [{"t": mark.at, "is": _MARKS[mark.kind]} for mark in series.marks if mark.at]
     if not found:
         return []
     label = {"type": "text", "align": "left", "dx": 4, "dy": 6, "y": 0, "color": "var(--ink)", "fontSize": 13}
     return [
-        _over(found, {"type": "rule", "strokeDash": [4, 3], "color": "var(--ink)"}),
-        _over(found, label) | {"encoding": {"x": TIME, "text": {"field": "is"}}},
+        layer(found, {"type": "rule", "strokeDash": [4, 3], "color": "var(--ink)"}, x=TIME),
+        layer(found, label, x=TIME, text={"field": "is"}),
     ]
-
-
-def _level(value: float) -> Spec:
-    mark = {"type": "rule", "color": "var(--high)", "strokeDash": [6, 3], "size": 1.5}
-    return {"data": {"values": [{"y": value}]}, "mark": mark, "encoding": {"y": {"field": "y", "type": "quantitative"}}}
-
-
-def _over(rows: list[dict[str, Any]], mark: Spec, y: str | None = None) -> Spec:
-    encoding = {"x": TIME} | ({"y": {"field": y, "type": "quantitative"}} if y else {})
-    return {"data": {"values": rows}, "mark": mark, "encoding": encoding}
 
 
 def _rows(series: Series, columns: Mapping[str, Sequence[float | None]]) -> list[dict[str, Any]]:

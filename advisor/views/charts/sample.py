@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from advisor.contract import Metric, Promise, QueryEntry, Sample
 from advisor.views import text
-from advisor.views.charts.chart import NARROW, Chart, Spec, layered, time_axis
+from advisor.views.charts.chart import NARROW, Chart, Spec, layer, layered, number, time_axis
 
 _HEIGHT = 190
 _TAIL = 1.5
 """So many times the 99th percentile is still drawn."""
 _NONE = Metric()
+_PERCENT = number("percent", title="% of batches", axis={"tickCount": 5})
+_ROWS = number("rows", axis={"format": "~s", "tickCount": 6}, scale={"domainMin": 0})
 
 
 def distribution(query: QueryEntry, sample: Sample) -> Chart:
@@ -47,11 +49,8 @@ def _after(sample: Sample, promise: Promise, scale: Spec) -> list[Spec]:
         {"percent": percent, "ms": max(0.0, ms - promise.high), "high": max(0.0, ms - promise.low)}
         for percent, ms in enumerate(sample.batch_ms)
     ]
-    area = {
-        "data": {"values": band},
-        "mark": {"type": "area", "orient": "horizontal", "color": "var(--good)", "opacity": 0.3, "clip": True},
-        "encoding": {"y": _percent(), "x": _ms(scale), "x2": {"field": "high"}},
-    }
+    mark = {"type": "area", "orient": "horizontal", "color": "var(--good)", "opacity": 0.3, "clip": True}
+    area = layer(band, mark, y=_PERCENT, x=_ms(scale), x2={"field": "high"})
     if promise.expected is None:
         return [area]
     then = [
@@ -69,19 +68,12 @@ def _curve(rows: list[dict[str, object]], scale: Spec, *, alone: bool = False) -
         "scale": {"domain": ["now", "promised"], "range": ["var(--line-1)", "var(--good)"]},
         "legend": None if alone else {"symbolType": "stroke"},
     }
-    return {
-        "data": {"values": rows},
-        "mark": {"type": "line", "clip": True},
-        "encoding": {"x": _ms(scale), "y": _percent(), "order": {"field": "percent"}, "color": color},
-    }
+    line = {"type": "line", "clip": True}
+    return layer(rows, line, x=_ms(scale), y=_PERCENT, order={"field": "percent"}, color=color)
 
 
 def _ms(scale: Spec) -> Spec:
-    return {"field": "ms", "type": "quantitative", "scale": scale, **time_axis(scale["domain"][1])}
-
-
-def _percent() -> Spec:
-    return {"field": "percent", "type": "quantitative", "title": "% of batches", "axis": {"tickCount": 5}}
+    return number("ms", scale=scale, **time_axis(scale["domain"][1]))
 
 
 def cost_of_rows(query: QueryEntry, sample: Sample) -> Chart | None:
@@ -91,14 +83,8 @@ def cost_of_rows(query: QueryEntry, sample: Sample) -> Chart | None:
     points = [{"rows": rows, "ms": ms} for rows, ms in zip(sample.rows, sample.rows_ms, strict=True)]
     fixed, each = (query.metrics.get(name, _NONE) for name in ("fixed_cost_ms", "cost_per_1000_rows_ms"))
     top = {"domainMin": 0, "domainMax": 1.05 * max(sample.rows_ms)}
-    dots: Spec = {
-        "data": {"values": points},
-        "mark": {"type": "point", "filled": True, "size": 18, "opacity": 0.6, "color": "var(--line-1)"},
-        "encoding": {
-            "x": _rows(),
-            "y": {"field": "ms", "type": "quantitative", "scale": top, **time_axis(top["domainMax"])},
-        },
-    }
+    mark = {"type": "point", "filled": True, "size": 18, "opacity": 0.6, "color": "var(--line-1)"}
+    dots = layer(points, mark, x=_ROWS, y=number("ms", scale=top, **time_axis(top["domainMax"])))
     line = _line(fixed, each, max(sample.rows))
     return Chart("rows", "Rows of a batch and its length", _cost(fixed, each), layered(NARROW, _HEIGHT, *line, dots))
 
@@ -125,20 +111,8 @@ def _line(fixed: Metric, each: Metric, most: float) -> list[Spec]:
         {"rows": at, **{name: a + b * at / 1000 for name, (a, b) in zip(("ms", "one", "other"), ends, strict=True)}}  # type: ignore[operator]
         for at in (0.0, most / 2, most)
     ]
-    band = {"y": {"field": "one", "type": "quantitative"}, "y2": {"field": "other"}}
-    area = {"type": "area", "color": "var(--line-2)", "opacity": 0.25, "clip": True}
-    fitted = {"y": {"field": "ms", "type": "quantitative"}}
+    look = {"color": "var(--line-2)", "clip": True}
     return [
-        {"data": {"values": rows}, "mark": area, "encoding": {"x": _rows()} | band},
-        {"data": {"values": rows}, "mark": {"type": "line", "color": "var(--line-2)", "clip": True},
-         "encoding": {"x": _rows()} | fitted},
-    ]  # fmt: skip
-
-
-def _rows() -> Spec:
-    return {
-        "field": "rows",
-        "type": "quantitative",
-        "axis": {"format": "~s", "tickCount": 6},
-        "scale": {"domainMin": 0},
-    }
+        layer(rows, look | {"type": "area", "opacity": 0.25}, x=_ROWS, y=number("one"), y2={"field": "other"}),
+        layer(rows, look | {"type": "line"}, x=_ROWS, y=number("ms")),
+    ]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from advisor.contract import QueryEntry
 from advisor.views import text
-from advisor.views.charts.chart import WIDE, Chart, Spec, layered
+from advisor.views.charts.chart import WIDE, Chart, layer, layered, number
 
 
 @dataclass(frozen=True)
@@ -50,35 +50,16 @@ def waterfall_chart(query: QueryEntry) -> Iterator[Chart]:
     step = query.best_step.advice.do if query.saved and query.best_step else ""
     said = f" A dashed frame is what is expected of: {step}." if step else ""
     words = f"{text.ms(whole)}; the longest is {max(names, key=lambda name: query.budget[name])}.{said}"
-    saving = [_frame(rows, names)] if query.saved else []
-    spec = layered(WIDE, 26 * len(rows), _phases(rows, names), *saving) | {"padding": {"left": 20}}
+    phase, scale = {"field": "phase", "type": "nominal"}, [f"var(--{name}, var(--other))" for name in names]
+    drawn = layer(
+        rows, {"type": "bar"}, y=phase | {"sort": names, "axis": {"title": None, "labelLimit": 220}},
+        x=number("from", title="ms"), x2={"field": "to"},
+        color=phase | {"legend": None, "scale": {"domain": names, "range": scale}},
+    )  # fmt: skip
+    frame = {"type": "bar", "fill": "var(--paper)", "fillOpacity": 0.72, "stroke": "var(--good)", "strokeWidth": 2}
+    saved = layer(
+        [row for row in rows if row["kept"] != row["to"]], frame | {"strokeDash": [4, 2]},
+        y=phase | {"sort": names}, x=number("kept"), x2={"field": "to"},
+    )  # fmt: skip
+    spec = layered(WIDE, 26 * len(rows), drawn, *([saved] if query.saved else [])) | {"padding": {"left": 20}}
     yield Chart("waterfall", "Where a typical batch goes", words, spec, wide=True)
-
-
-def _phases(rows: list[dict[str, object]], names: list[str]) -> Spec:
-    return {
-        "data": {"values": rows},
-        "mark": {"type": "bar"},
-        "encoding": {
-            "y": {"field": "phase", "type": "nominal", "sort": names, "axis": {"title": None, "labelLimit": 220}},
-            "x": {"field": "from", "type": "quantitative", "title": "ms"},
-            "x2": {"field": "to"},
-            "color": {
-                "field": "phase", "type": "nominal", "legend": None,
-                "scale": {"domain": names, "range": [f"var(--{name}, var(--other))" for name in names]},
-            },
-        },
-    }  # fmt: skip
-
-
-def _frame(rows: list[dict[str, object]], names: list[str]) -> Spec:
-    return {
-        "data": {"values": [row for row in rows if row["kept"] != row["to"]]},
-        "mark": {"type": "bar", "fill": "var(--paper)", "fillOpacity": 0.72, "stroke": "var(--good)",
-                 "strokeWidth": 2, "strokeDash": [4, 2]},
-        "encoding": {
-            "y": {"field": "phase", "type": "nominal", "sort": names},
-            "x": {"field": "kept", "type": "quantitative"},
-            "x2": {"field": "to"},
-        },
-    }  # fmt: skip
