@@ -13,10 +13,10 @@ from advisor.catalogue import Saves, load
 from advisor.contract import Promise
 from advisor.metrics import Estimate, Missing
 from advisor.metrics.latency import Mixture
-from advisor.savings import estimated_per_record, per_batch, per_record
+from advisor.savings import per_batch, per_record
 from advisor.savings import promise as promised
 from advisor.savings.promise import Calibrated, Calibration, shipped
-from advisor.savings.record import OF_RECORDS, felt, of_records
+from advisor.savings.record import OF_RECORDS, Cut, Gains, gained, gains, of_records
 from advisor.window import Window
 from tests.made import window
 
@@ -113,9 +113,9 @@ def test_what_is_shipped_belongs_to_a_step_and_its_metric() -> None:
 def record(trigger: str | None, share: float = 0.5, metric: str = "add_batch_ms", **known: object) -> Estimate:
     saves = Saves.model_validate({"metric": metric, "stat": "typical", "share": [share] * 3})
     known |= {"trigger": trigger} if trigger else {}
-    found = estimated_per_record(saves, window([BATCH] * 10, **known))
-    assert isinstance(found, Estimate)
-    return found
+    found = gains(saves, window([BATCH] * 10, **known))
+    assert isinstance(found, Gains)
+    return found.estimated
 
 
 def test_with_the_default_trigger_the_wait_shrinks_too() -> None:
@@ -166,9 +166,9 @@ def behind(limit: int) -> Window:
 
 def test_shorter_batches_that_keep_up_end_the_backlog() -> None:
     saves = Saves(metric="offset_log_ms", stat="typical", share=(0.5, 0.9, 1))
-    found = estimated_per_record(saves, behind(300))  # 800 come in 100 ms: with batches of 55 ms they all get through
-    assert isinstance(found, Estimate) and found.value is not None
-    assert found.low < 60 and found.value > 500
+    found = gains(saves, behind(300))  # 800 come in 100 ms: with batches of 55 ms they all get through
+    assert isinstance(found, Gains) and found.estimated.value is not None
+    assert found.estimated.low < 60 and found.estimated.value > 500
 
 
 def test_rows_of_later_waves_gain_what_those_of_the_first_cannot() -> None:
@@ -176,7 +176,7 @@ def test_rows_of_later_waves_gain_what_those_of_the_first_cannot() -> None:
     saves = Saves(metric="add_batch_ms", stat="typical", share=(1, 1, 1))
     waves = Mixture(*(np.array([number]) for number in (100.0, 2000.0, 1.0, 0.0)), known=np.array([True]))
     kept = window([BATCH] * 10, trigger="processing_time", trigger_interval_ms=2000)
-    assert felt(600.0, saves, kept, waves).low == pytest.approx(1100 - 750)
+    assert gained(1100.0, waves, [Cut(600.0, follows=False)], saves, kept) == pytest.approx([1100 - 750])
 
 
 def test_nothing_is_promised_of_a_latency_that_is_not_known() -> None:

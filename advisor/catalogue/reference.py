@@ -1,4 +1,4 @@
-"""The generated page about the rules and the JSON Schema of a rule file, and whether both are as the rules are."""
+"""The generated page about the rules, and the JSON Schema of a rule file."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from advisor.catalogue.condition import Condition
 from advisor.catalogue.load import Catalogue, runs_of
 from advisor.catalogue.rule import FAMILIES, Rule, WrittenRule
 from advisor.catalogue.step import SharedStep, Step
+from advisor.facts import value_in_words
 from advisor.metrics import METRICS
 from advisor.writing import write_whole
 
@@ -41,13 +42,6 @@ def write(catalogue: Catalogue, directory: Path) -> None:
         write_whole(directory / name, text)
 
 
-def drifted(catalogue: Catalogue, directory: Path) -> list[str]:
-    """Names of the generated files that are missing or not as the rules say."""
-    expected = generated(catalogue)
-    paths = {name: directory / name for name in expected}
-    return [name for name, path in paths.items() if not path.is_file() or path.read_text("utf-8") != expected[name]]
-
-
 def schema() -> dict[str, Any]:
     """JSON Schema of a rule file and of a file with a shared step."""
     rule = WrittenRule.model_json_schema(by_alias=True)
@@ -70,20 +64,15 @@ def reference(catalogue: Catalogue) -> str:
 
 
 def _table(rules: Iterable[Rule]) -> str:
-    rows = (f"| [{r.id}](#{_anchor(r)}) | {_family(r)} | {r.title} | {r.status} |" for r in rules)
+    rows = (
+        f"| [{r.id}](#{r.id.lower()}-{r.slug}) | {FAMILIES.get(r.id[:2], 'own')} | {r.title} | {r.status} |"
+        for r in rules
+    )
     return "\n".join(["| rule | family | what it finds | status |", "|---|---|---|---|", *rows, ""])
 
 
-def _family(rule: Rule) -> str:
-    return FAMILIES.get(rule.id[:2], "own")
-
-
-def _anchor(rule: Rule) -> str:
-    return f"{rule.id}-{rule.slug}".lower()
-
-
 def _rule(rule: Rule) -> str:
-    lines = [f"## {rule.id} {rule.slug}\n", f"**{rule.title}.** {rule.why}\n", f"- Says: {_code(rule.says)}"]
+    lines = [f"## {rule.id} {rule.slug}\n", f"**{rule.title}.** {rule.why}\n", f"- Says: “{rule.says}”"]
     lines.append(f"- Stands on: {_evidence(rule)}")
     lines += _lines("Needs", rule.requires) + _lines("Quiet when", rule.unless)
     if rule.batches != 1:
@@ -155,20 +144,10 @@ def _lines(label: str, conditions: Iterable[Condition]) -> list[str]:
 
 def _condition(line: Condition) -> str:
     operand = line.operand
-    value = ", ".join(map(_value, operand)) if isinstance(operand, tuple) else _value(operand)
+    value = ", ".join(map(value_in_words, operand)) if isinstance(operand, tuple) else value_in_words(operand)
     operator = {"at_least": "at least"}.get(line.operator, line.operator)
     stat = f" ({line.stat})" if line.stat else ""
     limits = [f"Spark {line.spark}"] if line.spark else []
     limits += [" or ".join(line.platform)] if line.platform else []
     on = f" (asked on {', '.join(limits)})" if limits else ""
     return f"`{line.subject}`{stat} {operator} {value}{on}"
-
-
-def _value(value: object) -> str:
-    if value is None:
-        return "none"
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _code(text: str) -> str:
-    return f"“{text}”"

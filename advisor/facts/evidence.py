@@ -63,8 +63,7 @@ class Evidence:
             self._of_query[run.id].append(run)
             for log in run.logs:
                 self._of_log[log].append(run)
-        begun = _Begun(self.runs.values())
-        for row in map(begun.with_run, rows):
+        for row in _with_runs(rows, self.runs.values()):
             (self._named[row.run_id] if row.run_id else self._unnamed[row.log]).append(row)
         self._queries = _queries_per_log(self.runs.values(), rows)
         self._unnamed = {log: [row for row in told if self._may_count(row)] for log, told in self._unnamed.items()}
@@ -130,14 +129,12 @@ def _application_wide(row: Sighting) -> bool:
 
 def _rows(sightings: pa.Table) -> list[Sighting]:
     """The table's rows in order of place, missing ids as None."""
-    rows = [row for some in sightings.to_batches(max_chunksize=_AT_ONCE) for row in _of_some(some)]
+    rows = []
+    for some in sightings.to_batches(max_chunksize=_AT_ONCE):
+        columns = (_shared(some.column(name)) for name in Sighting._fields)
+        rows += [Sighting(one or None, run or None, *rest) for one, run, *rest in zip(*columns, strict=True)]
     rows.sort(key=lambda row: (row.log or "", row.file or "", row.offset or 0))
     return rows
-
-
-def _of_some(sightings: pa.RecordBatch) -> Iterator[Sighting]:
-    columns = [_shared(sightings.column(name)) for name in Sighting._fields]
-    return (Sighting(one or None, run or None, *rest) for one, run, *rest in zip(*columns, strict=True))
 
 
 def _shared(column: pa.Array) -> list[Any]:
@@ -203,24 +200,18 @@ def _coded(column: pa.ChunkedArray) -> tuple[np.ndarray, list[str | None]]:
     return np.asarray(pc.index_in(column, value_set=distinct)), distinct.to_pylist()
 
 
-class _Begun:
-    """Where the runs of each query begin in each file."""
-
-    def __init__(self, runs: Iterable[Run]) -> None:
-        self._begins: dict[tuple[str | None, str], list[tuple[int, str]]] = defaultdict(list)
-        for run in runs:
-            for file, offset in run.begins.items():
-                self._begins[run.id, file].append((offset, run.run_id))
-        for places in self._begins.values():
-            places.sort()
-
-    def with_run(self, row: Sighting) -> Sighting:
-        """A sighting that names its query alone belongs to the run of it that began last before."""
-        if row.run_id or not row.id:
-            return row
-        places = self._begins.get((row.id, row.file), [])
-        at = bisect_right(places, row.offset, key=lambda place: place[0])
-        return row._replace(run_id=places[at - 1][1]) if at else row
+def _with_runs(rows: Iterable[Sighting], runs: Iterable[Run]) -> Iterator[Sighting]:
+    """The sightings; one that names its query alone belongs to the run of it that began last before in that file."""
+    begins: dict[tuple[str | None, str], list[tuple[int, str]]] = defaultdict(list)
+    for run in runs:
+        for file, offset in run.begins.items():
+            begins[run.id, file].append((offset, run.run_id))
+    for places in begins.values():
+        places.sort()
+    for row in rows:
+        own = begins.get((row.id, row.file), []) if row.id and not row.run_id else []
+        at = bisect_right(own, row.offset, key=lambda place: place[0])
+        yield row._replace(run_id=own[at - 1][1]) if at else row
 
 
 class _Overlaps:

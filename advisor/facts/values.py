@@ -81,6 +81,11 @@ def check_value(fact: Fact, value: Any) -> bool:
     return isinstance(value, wanted) and not isinstance(value, bool) and value >= (fact.minimum or 0)
 
 
+def value_in_words(value: object) -> str:
+    """A value as YAML and options write it; none, if it is known that there is none."""
+    return "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
 def same_value(fact: Fact | None, one: Any, other: Any) -> bool:
     """Whether two sources say the same; versions agree as far as both say."""
     if fact is not None and fact.kind == "version" and one and other:
@@ -96,10 +101,6 @@ def _choice(fact: Fact, text: str, place: str) -> str:
     return value
 
 
-def _whole(text: str) -> int | None:
-    return int(text.replace("_", "")) if _DIGITS.fullmatch(text) else None
-
-
 def _number(text: str) -> float | None:
     try:
         value = float(text)
@@ -110,7 +111,7 @@ def _number(text: str) -> float | None:
 
 _READERS: dict[str, Callable[[str], Any]] = {
     "bool": lambda text: _WORDS.get(text.lower()),
-    "int": _whole,
+    "int": lambda text: int(text.replace("_", "")) if _DIGITS.fullmatch(text) else None,
     "number": _number,
     "str": lambda text: redact(text) or None,
     "version": lambda text: text if version_numbers(text) else None,

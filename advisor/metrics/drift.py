@@ -56,15 +56,12 @@ def growths(window: Window) -> dict[str, Growth]:
     least, found = LEAST_GROWTH if len(batches) >= FEWEST_FOR_HALVES else LEAST_OF_FEW, {}
     for phase, columns in GROWING.items():
         took = sum((zero_filled(batches[column]) for column in columns), start=np.zeros(len(batches)))
-        rise = steady_rise(took)
-        if rise >= max(least * now, LEAST_GROWTH_MS) and _is_trend(took):
+        if (rise := steady_rise(took)) < max(least * now, LEAST_GROWTH_MS):
+            continue
+        slope = trend(np.arange(len(took), dtype=float), took)
+        if len(took) < FEWEST_FOR_HALVES or (isinstance(slope, Estimate) and slope.low > 0):
             found[phase] = Growth(rise, rise / apart, min(1.0, rise / now))
     return found
-
-
-def _is_trend(took: np.ndarray) -> bool:
-    slope = trend(np.arange(len(took), dtype=float), took)
-    return len(took) < FEWEST_FOR_HALVES or (isinstance(slope, Estimate) and slope.low > 0)
 
 
 def _metric(phase: str, field: str) -> Metric[Estimate]:
@@ -92,19 +89,6 @@ _NUMBERS: Final = {
 }
 """The meaning and the label of each number of a growth."""
 GROWTHS: Final = tuple(_metric(phase, field) for phase in GROWING for field in Growth._fields)
-
-
-def fills_interval_ms(window: Window) -> float | None:
-    """How long it takes, at the pace of all that grows, until a batch fills its trigger's interval; None where unknown.
-
-    0 where the last batches fill it already.
-    """
-    interval = window.facts.fixed_interval_ms
-    pace = sum(growth.per_batch_ms for growth in growths(window).values())
-    if not interval or not pace:
-        return None
-    last = float(known(window.batches["trigger_execution_ms"])[-1])
-    return max(0.0, (interval - last) / pace) * interval
 
 
 @window_metric("ms", phases=tuple(PHASES))

@@ -36,11 +36,11 @@ def per_record(saves: Saves | None, window: Window) -> Promise | Missing | None:
         return None
     if named(saves.metric).time == "latency":
         return promised(saves, window)
-    gains = _estimated(saves, window)
-    if isinstance(gains, Missing):
-        return gains
-    share = _OF_GROWING if gains.catches_up else of_records(saves.calibrated or "")
-    return promise(share, gains.estimated, gains.most, gains.now)
+    found = gains(saves, window)
+    if isinstance(found, Missing):
+        return found
+    share = _OF_GROWING if found.catches_up else of_records(saves.calibrated or "")
+    return promise(share, found.estimated, found.most, found.now)
 
 
 def of_records(step: str, by: Calibration | None = None) -> Saves:
@@ -72,13 +72,8 @@ class Cut(NamedTuple):
     at_once: bool = False
 
 
-def estimated_per_record(saves: Saves, window: Window) -> Estimate | Missing:
+def gains(saves: Saves, window: Window) -> Gains | Missing:
     """Return the model's p50 now less its p50 with batches shortened as promised, in ms."""
-    gains = _estimated(saves, window)
-    return gains if isinstance(gains, Missing) else gains.estimated
-
-
-def _estimated(saves: Saves, window: Window) -> Gains | Missing:
     saved, now, before = promised(saves, window), record_latency_ms(window), mixture(window)
     if isinstance(saved, Missing):
         return saved
@@ -89,19 +84,12 @@ def _estimated(saves: Saves, window: Window) -> Gains | Missing:
     cuts = [Cut(saved.high, follows, at_once=follows), Cut(saved.low, surely), Cut(saved.high, possibly)]
     if saved.expected is not None:
         cuts += [Cut(saved.expected, surely), Cut(saved.expected, possibly)]
-    most, low, high, *likely = _gained(now.p50, before, cuts, saves, window)
+    most, low, high, *likely = gained(now.p50, before, cuts, saves, window)
     catches_up = keeps_up(window, saved.high) and not keeps_up(window, 0.0)
     return Gains(Estimate(low, sum(likely) / 2 if likely else None, high), most, now.p50, catches_up)
 
 
-def felt(ms: float, saves: Saves, window: Window, before: Mixture) -> Estimate:
-    """Return what the median record gains from batches shorter by `ms`; its wait follows, or may."""
-    now = mixture_medians(before.start, before.width, before.rows)[0]
-    least, most = _gained(now, before, [Cut(ms, follows) for follows in waits_follow(window)], saves, window)
-    return Estimate(least, (least + most) / 2, most)
-
-
-def _gained(now: float, before: Mixture, cuts: Sequence[Cut], saves: Saves, window: Window) -> list[float]:
+def gained(now: float, before: Mixture, cuts: Sequence[Cut], saves: Saves, window: Window) -> list[float]:
     """Return by how much each cut lowers the median, which is `now` without any."""
     distinct = list(dict.fromkeys(cuts))
     medians = mixture_medians(*_shorter(before, distinct, saves, window), before.rows)

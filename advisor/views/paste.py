@@ -31,10 +31,10 @@ def pastes(settings: Settings) -> list[Paste]:
         Paste("on writeStream", _options(settings.writer_option)),
         Paste("on readStream", _options(settings.reader_option)),
         Paste("on writeStream", [_trigger_line(kind, value) for kind, value in settings.trigger.items()]),
-        Paste("before start()", _session_conf({k: v for k, v in conf.items() if k.startswith(_SESSION)})),
+        Paste("before start()", [line for key in conf if key.startswith(_SESSION) for line in _set(key, conf[key])]),
         Paste(
             "with spark-submit",
-            [f"--conf {key}={shlex.quote(value)}" for key, value in conf.items() if not key.startswith(_SESSION)],
+            [f"--conf {key}={shlex.quote(conf[key])}" for key in conf if not key.startswith(_SESSION)],
         ),
         Paste("with spark-submit", [f"--packages {change.package}"] if change.package else []),
         Paste("in your code", (change.code or "").splitlines()),
@@ -68,30 +68,19 @@ def _options(options: Mapping[str, str]) -> list[str]:
     return [f".option({_quoted(key)}, {_quoted(value)})" for key, value in options.items()]
 
 
-def _session_conf(conf: Mapping[str, str]) -> list[str]:
-    return [line for key, value in conf.items() for line in _set(_quoted(key), _quoted(value))]
-
-
 def _set(key: str, value: str) -> list[str]:
+    key, value = _quoted(key), _quoted(value)
     whole = f"spark.conf.set({key}, {value})"
     return [whole] if len(whole) <= _LINE else ["spark.conf.set(", f"    {key},", f"    {value},", ")"]
 
 
-_TRIGGERS = {
-    "processing_time": "processingTime",
-    "real_time": "realTime",
-    "continuous": "continuous",
-}
+_TRIGGERS = {"processing_time": "processingTime", "real_time": "realTime", "continuous": "continuous"}
 
 
 def _trigger_line(kind: str, value: str | bool) -> str:
-    if kind in _TRIGGERS:
-        return f".trigger({_TRIGGERS[kind]}={_quoted(interval(value))})"
-    if kind == "available_now":
+    if kind not in _TRIGGERS:
         return ".trigger(availableNow=True)"
-    if kind == "once":
-        return ".trigger(once=True)"
-    return "# remove the call of .trigger(...)"
+    return f".trigger({_TRIGGERS[kind]}={_quoted(interval(value))})"
 
 
 def _quoted(value: str) -> str:

@@ -7,7 +7,6 @@ from datetime import datetime
 
 from advisor.batches import PHASES
 from advisor.contract import Promise
-from advisor.metrics import label
 from advisor.metrics.phases import LACKING
 from advisor.metrics.units import number
 
@@ -77,11 +76,6 @@ def phase(key: str | None) -> str:
 def phase_meaning(key: str) -> str:
     """What Spark does in a phase, in a few words; empty for one that this project has no words for."""
     return _DOES.get(phase(key), "")
-
-
-def metric(name: str) -> str:
-    """A metric by the words that a reader would use."""
-    return label(name)
 
 
 def plural(number: int, one: str, many: str | None = None) -> str:

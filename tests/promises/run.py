@@ -23,13 +23,13 @@ from advisor.catalogue import Saves, load
 from advisor.cli.spark import session
 from advisor.errors import AdvisorError
 from advisor.metrics import Estimate, measure, named
-from advisor.metrics.latency import Mixture, mixture
-from advisor.savings import estimated_per_record
-from advisor.savings.record import felt
+from advisor.metrics.latency import Mixture, mixture, mixture_medians
+from advisor.savings.record import Cut, Gains, gained, gains, waits_follow
 from advisor.trials.effects import MEASURED as MEASURED_LATENCY
 from advisor.trials.effects import TOTAL
 from advisor.trials.run import Bounds
 from advisor.trials.setup import Permissions
+from advisor.window import Window
 from lab import jars
 from lab.broker import broker
 from lab.bucket import bucket
@@ -209,9 +209,17 @@ def of_model(saves: Saves | None, runner: Keeping, saved_ms: float) -> dict[str,
     if saves is None or named(saves.metric).time == "latency":
         return stands_on(saves, runner)
     mixed = [(run.window, found) for run in runner.baselines if isinstance(found := mixture(run.window), Mixture)]
-    told = _mean(OF_MODEL, (estimated_per_record(saves, window) for window, _ in mixed))
-    known = [felt(max(saved_ms, 0.0), saves, window, found).safe for window, found in mixed]
+    of_each = [gains(saves, window) for window, _ in mixed]
+    told = _mean(OF_MODEL, [one.estimated for one in of_each if isinstance(one, Gains)])
+    known = [_felt(max(saved_ms, 0.0), saves, window, found) for window, found in mixed]
     return told and {**told, "of_measured": round(float(np.mean(known)), 2)}
+
+
+def _felt(ms: float, saves: Saves, window: Window, before: Mixture) -> float:
+    """What the median record gains from batches shorter by `ms`: if its wait half follows."""
+    now = mixture_medians(before.start, before.width, before.rows)[0]
+    least, most = gained(now, before, [Cut(ms, follows) for follows in waits_follow(window)], saves, window)
+    return (least + most) / 2
 
 
 def _mean(name: str, found: Iterable[object]) -> dict[str, Any] | None:
