@@ -21,9 +21,10 @@ from advisor.errors import InputError, fault
 from advisor.facts import FACTS, Facts, Known
 from advisor.facts.evidence import Evidence
 from advisor.facts.inspection import computed
-from advisor.metrics import METRICS, STATS, Metric, Missing, measure, statistics
+from advisor.metrics import METRICS, STATS, Missing, measure, statistics
 from advisor.metrics.latency import mixture_quantiles
 from advisor.metrics.measure import measure as unguarded
+from advisor.metrics.metric import Metric
 from advisor.metrics.quality import data_problem, missing_batches
 from advisor.metrics.slots import least_slots
 from advisor.redaction import REDACTED

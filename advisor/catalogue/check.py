@@ -27,7 +27,7 @@ Found = Iterator[tuple[str, str]]
 
 def check(written: Sequence[Written]) -> list[Problem]:
     """Everything that is wrong with files that can be read, file by file."""
-    steps = _homes(written)
+    steps = {step.id for each in written for _, step in steps_of(each.content)}
     rules = {each.content.id for each in written if isinstance(each.content, WrittenRule)}
     problems = [
         Problem(each.file, key, text)
@@ -37,11 +37,8 @@ def check(written: Sequence[Written]) -> list[Problem]:
     return problems + list(_twice(written))
 
 
-def _homes(written: Iterable[Written]) -> set[str]:
-    return {step.id for each in written for _, step in _steps(each.content)}
-
-
-def _steps(content: WrittenRule | SharedStep) -> list[tuple[str, WrittenStep]]:
+def steps_of(content: WrittenRule | SharedStep) -> list[tuple[str, WrittenStep]]:
+    """Return the steps that a file itself holds, each with the beginning of its keys."""
     if isinstance(content, SharedStep):
         return [("", content)]
     return [(f"steps.{n}.", step) for n, step in enumerate(content.steps) if isinstance(step, WrittenStep)]
@@ -50,7 +47,7 @@ def _steps(content: WrittenRule | SharedStep) -> list[tuple[str, WrittenStep]]:
 def _twice(written: Iterable[Written]) -> Iterator[Problem]:
     seen: dict[tuple[str, str], str] = {}
     for each in written:
-        named = [("step", step.id) for _, step in _steps(each.content)]
+        named = [("step", step.id) for _, step in steps_of(each.content)]
         named += [("rule", each.content.id)] if isinstance(each.content, WrittenRule) else []
         for what in named:
             if what in seen:
@@ -77,7 +74,7 @@ def _file(each: Written) -> Found:
 def _content(content: WrittenRule | SharedStep, rules: set[str], steps: set[str]) -> Found:
     if isinstance(content, WrittenRule):
         yield from _rule(content, rules, steps)
-    for prefix, step in _steps(content):
+    for prefix, step in steps_of(content):
         for key, text in _step(step, steps):
             yield prefix + key, text
 

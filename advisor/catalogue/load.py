@@ -21,7 +21,7 @@ from zipfile import ZipFile
 from pydantic import BaseModel
 from yaml import YAMLError
 
-from advisor.catalogue.check import check
+from advisor.catalogue.check import check, steps_of
 from advisor.catalogue.plain import read_plain, read_trusted
 from advisor.catalogue.read import Problem, Written, read
 from advisor.catalogue.rule import Phases, Rule, WrittenRule
@@ -212,18 +212,12 @@ def resolve(written: Iterable[Written], phases: Phases | None = None) -> Catalog
     homes: dict[str, tuple[WrittenStep, str]] = {}
     written = list(written)
     for each in written:
-        for step in own_steps(each.content):
+        for _, step in steps_of(each.content):
             homes[step.id] = (step, each.content.id if isinstance(each.content, WrittenRule) else "steps")
     steps = {id_: _step(*homes[id_], homes) for id_ in sorted(homes)}
     rules = (_rule(each.content, each.file, steps) for each in written if isinstance(each.content, WrittenRule))
     in_order = {rule.id: rule for rule in sorted(rules, key=lambda rule: rule.id)}
     return Catalogue(in_order, steps, phases=phases or _phases())
-
-
-def own_steps(content: WrittenRule | SharedStep) -> list[WrittenStep]:
-    """The steps that a file itself holds."""
-    steps = content.steps if isinstance(content, WrittenRule) else (content,)
-    return [step for step in steps if isinstance(step, WrittenStep)]
 
 
 def _rule(rule: WrittenRule, file: str, steps: dict[str, Step]) -> Rule:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final, NoReturn
@@ -85,17 +84,14 @@ def _extent(node: yaml.Node, known: dict[int, tuple[int, int] | None]) -> tuple[
         return 1, 0
     if id(node) not in known:
         known[id(node)] = None
-        inner = [_extent(each, known) for each in _inner(node)]
+        parts = chain.from_iterable(node.value) if isinstance(node, yaml.MappingNode) else node.value
+        inner = [_extent(each, known) for each in parts]
         known[id(node)] = (1 + sum(size for size, _ in inner), 1 + max((deep for _, deep in inner), default=0))
     extent = known[id(node)]
     if extent is None:
         raise yaml.composer.ComposerError(None, None, "an alias stands inside what it repeats", node.start_mark)
     _refuse(*extent, node)
     return extent
-
-
-def _inner(node: yaml.Node) -> Iterator[yaml.Node]:
-    return chain.from_iterable(node.value) if isinstance(node, yaml.MappingNode) else iter(node.value)
 
 
 def _refuse(values: int, depth: int, at: Any) -> None:

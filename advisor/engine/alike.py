@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from advisor.catalogue import Catalogue, Condition, Rule
+from advisor.catalogue import Catalogue, Rule
 from advisor.contract import Passed, Skipped
 from advisor.engine.conditions import ask_all
 from advisor.engine.quiet import NotApplicable
@@ -54,10 +54,6 @@ def _needs_no_number(rule: Rule, window: Window) -> bool:
     asked = [line.metric for line in (*rule.unless, *rule.requires) if line.metric is not None]
     if rule.measure is not None and len(window) >= rule.batches:
         asked.append(rule.measure.metric)
-    return _excluded(rule, window) or all(untold(window, METRICS[name]) for name in asked)
-
-
-def _excluded(rule: Rule, window: Window) -> bool:
-    """Return whether the facts that it requires exclude the rule before anything else is looked at."""
-    facts: list[Condition] = [line for line in rule.requires if line.fact is not None]
-    return all(line.fact is not None for line in rule.unless) and ask_all(facts, window).holds is False
+    facts = [line for line in rule.requires if line.fact is not None]  # looked at before anything else
+    excluded = all(line.fact is not None for line in rule.unless) and ask_all(facts, window).holds is False
+    return excluded or all(untold(window, METRICS[name]) for name in asked)

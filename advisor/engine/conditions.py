@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from advisor.catalogue import Condition
-from advisor.facts import FACTS, version_at_least, version_in_words
+from advisor.facts import FACTS, value_in_words, version_at_least, version_in_words
 from advisor.metrics import Estimate, Missing, label, measure, named
 from advisor.metrics.units import in_words, number
 from advisor.window import Window
@@ -83,14 +83,11 @@ def ask_all(conditions: Iterable[Condition], window: Window) -> Verdict:
     else:
         return Verdict(tuple([ask(line, window) for line in lines]))
     answers: list[Answer] = []
-    for (_, limited), alike in groupby(lines, key=lambda line: (_question(line), line.limited)):
-        answers += _together(list(alike), window) if limited else [ask(line, window) for line in list(alike)]
+    question = {line: "version" if line.subject in VERSIONS else line.subject for line in lines}
+    for (_, limited), alike in groupby(lines, key=lambda line: (question[line], line.limited)):
+        same = list(alike)
+        answers += _together(same, window) if limited else [ask(line, window) for line in same]
     return Verdict(tuple(answers))
-
-
-def _question(line: Condition) -> str:
-    """Return what a line asks; the versions of Spark and of Databricks Runtime are one question."""
-    return "version" if line.subject in VERSIONS else line.subject
 
 
 def _together(lines: list[Condition], window: Window) -> Iterator[Answer]:
@@ -113,22 +110,11 @@ def _depends(line: Condition, answer: Answer) -> Answer:
 
 def _applies(line: Condition, window: Window) -> bool | None:
     """Return whether the line applies to this query's version and platform; None if unknown."""
-    limits = [_in_range(window, line.spark), _on_platform(window, line.platform)]
+    limits = [_version_is(window, limit) for limit in line.spark.split(",")] if line.spark else []
+    if line.platform is not None:
+        known = window.facts.get("platform")
+        limits.append(None if known is None else known.value in line.platform)
     return False if False in limits else None if None in limits else True
-
-
-def _on_platform(window: Window, platforms: tuple[str, ...] | None) -> bool | None:
-    known = window.facts.get("platform")
-    if platforms is None:
-        return True
-    return None if known is None else known.value in platforms
-
-
-def _in_range(window: Window, limits: str | None) -> bool | None:
-    if limits is None:
-        return True
-    answers = [_version_is(window, limit) for limit in limits.split(",")]
-    return False if False in answers else None if None in answers else True
 
 
 def _version_is(window: Window, limit: str) -> bool | None:
@@ -184,8 +170,7 @@ def _answered(line: Condition, name: str, possible: Sequence[Any]) -> Answer:
     """Return the answer that every possible value of the fact gives."""
     if _compare(line, possible[0]):
         return Answer(True, "", (name,))
-    said = " or ".join(_said(value) for value in possible)
-    return Answer(False, line.else_ or f"{name} is {said}", (name,))
+    return Answer(False, line.else_ or f"{name} is {' or '.join(map(value_in_words, possible))}", (name,))
 
 
 def _ask_version(line: Condition, window: Window) -> Answer:
@@ -219,13 +204,11 @@ def _ask_metric(line: Condition, window: Window) -> Answer:
     if line.operator == "known":
         return _ask_known(line, type(value) is not Missing, value)
     if type(value) is Missing:
-        unknown = (value.fact,) if value.fact else ()
-        return Answer(None, missing_because(value), unknown, unknown)
+        return _missing(value)
     unit = named(line.subject).unit
     limit = float(line.operand)
-    sure, never = (value.low >= limit, value.high < limit)
-    if line.operator == "below":
-        sure, never = value.high < limit, value.low >= limit
+    above, below = value.low >= limit, value.high < limit
+    sure, never = (below, above) if line.operator == "below" else (above, below)
     if sure:
         return YES
     words = f"{label(line.subject)}: {in_words(value, unit)}"
@@ -244,9 +227,13 @@ def _ask_known(line: Condition, known: bool, value: object) -> Answer:
     if known is bool(line.operand):
         return YES
     if not known and isinstance(value, Missing):
-        unknown = (value.fact,) if value.fact else ()
-        return Answer(None, missing_because(value), unknown, unknown)
+        return _missing(value)
     return Answer(False, line.else_ or f"{line.subject} is known")
+
+
+def _missing(value: Missing) -> Answer:
+    unknown = (value.fact,) if value.fact else ()
+    return Answer(None, missing_because(value), unknown, unknown)
 
 
 def missing_because(value: Missing) -> str:
@@ -256,7 +243,3 @@ def missing_because(value: Missing) -> str:
 
 def _not_known(name: str) -> str:
     return f"{name} is not known (--set {name}=...)"
-
-
-def _said(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else "none" if value is None else str(value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -140,14 +140,10 @@ def _seen(rule: Rule, window: Window) -> tuple[Level, None] | Skipped | None:
     assert rule.level is not None
     known = window.facts.get(rule.seen.fact)
     if known is None:
-        return Skipped(rule.id, _not_seen(rule.seen.fact))
+        of = FACTS[rule.seen.fact].meaning.partition(";")[0] if rule.seen.fact in FACTS else ""
+        shown = f"nothing shows whether there is {of}" if of.startswith("a ") else "nothing that was read would show it"
+        return Skipped(rule.id, shown)
     return (rule.level, None) if known.value not in (None, False) else None
-
-
-def _not_seen(fact: str) -> str:
-    """Return that the input holds nothing of what the rule looks for."""
-    of = FACTS[fact].meaning.partition(";")[0] if fact in FACTS else ""
-    return f"nothing shows whether there is {of}" if of.startswith("a ") else "nothing that was read would show it"
 
 
 def _finding(
@@ -170,7 +166,7 @@ def _finding(
         says=finding_says(rule, window) if steps else _without_steps(rule, window),
         why=rule.why,
         measure=_measured(rule, value),
-        evidence=tuple(_fact(name, window) for name in _facts(rule, asked)),
+        evidence=tuple(_evidence_of(rule, asked, window)),
         explained_by=None,
         steps=steps,
         references=rule.references,
@@ -181,8 +177,7 @@ def _finding(
 def _without_steps(rule: Rule, window: Window) -> str:
     """Return the sentence for a query that no step concerns, where the rule has one; else its usual one."""
     fitting = (one.says for one in rule.without_steps if ask_all(one.when, window).holds)
-    says = next(fitting, None)
-    return sentence(says, window, rule) if says else finding_says(rule, window)
+    return sentence(says, window, rule) if (says := next(fitting, None)) else finding_says(rule, window)
 
 
 def _weight(rule: Rule, window: Window) -> int:
@@ -215,15 +210,12 @@ def _short(number: float) -> float:
     return float(f"{number:.6g}")
 
 
-def _facts(rule: Rule, asked: Verdict) -> list[str]:
+def _evidence_of(rule: Rule, asked: Verdict, window: Window) -> Iterator[Evidence]:
     names = [rule.seen.fact] if rule.seen else []
     names += [name for answer in asked.answers for name in answer.facts]
-    return list(dict.fromkeys(names))
-
-
-def _fact(name: str, window: Window) -> Evidence:
-    known = window.facts.get(name)
-    return Evidence(fact=name, value=known.value if known else None, origin=known.origin if known else None)
+    for name in dict.fromkeys(names):
+        known = window.facts.get(name)
+        yield Evidence(fact=name, value=known.value if known else None, origin=known.origin if known else None)
 
 
 def folded(findings: list[Finding], catalogue: Catalogue) -> list[Finding]:

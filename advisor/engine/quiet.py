@@ -78,10 +78,6 @@ def _passed(rule: Rule, window: Window, metric: str, stat: str | None, limit: ob
     if not isinstance(value, Estimate) or isinstance(limit, bool) or not isinstance(limit, int | float):
         return Passed(rule.id, f"{label(metric)}: as it should be")
     asked = f"fires below {number(limit, unit)}" if below else f"fires from {number(limit, unit)}"
-    left = (value.safe - limit if below else limit - value.high) / limit if limit else None
-    return Passed(rule.id, f"{label(metric)}: {in_words(value, unit)} ({asked})", _told(left))
-
-
-def _told(left: float | None) -> float | None:
-    """Round the share to a thousandth; None if it is no distance, as when an interval crosses the limit."""
-    return round(left, 3) if left is not None and left >= 0 and math.isfinite(left) else None
+    left = (value.safe - limit if below else limit - value.high) / limit if limit else math.inf
+    told = round(left, 3) if 0 <= left < math.inf else None  # no distance where an interval crosses the limit
+    return Passed(rule.id, f"{label(metric)}: {in_words(value, unit)} ({asked})", told)

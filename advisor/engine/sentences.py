@@ -11,7 +11,7 @@ import msgspec
 from advisor import contract
 from advisor.catalogue import Change, Rule, Step
 from advisor.catalogue.step import PLACEHOLDER
-from advisor.facts import Known
+from advisor.facts import Known, value_in_words
 from advisor.metrics import METRICS, AnyMetric, Estimate, Missing, measure
 from advisor.metrics.units import in_words, interval, number
 from advisor.window import Window
@@ -50,10 +50,11 @@ def undo_says(step: Step, window: Window) -> str:
         return sentence(step.undo, window)
     if not step.undo.stages:
         return f"{step.undo.do}: {_settings_in_words(step.undo.change, window)}"
-    stages = ". ".join(
-        f"({i}) {_stage(s.do, s.change, window)}; done when {s.until}" for i, s in enumerate(step.undo.stages, 1)
-    )
-    return f"{step.undo.do}, in {len(step.undo.stages)} stages. {stages}. {step.undo.costs}"
+    stages = []
+    for nth, stage in enumerate(step.undo.stages, 1):
+        parts = ((stage.do or "").rstrip("."), _settings_in_words(stage.change, window))
+        stages.append(f"({nth}) {', '.join(filter(None, parts))}; done when {stage.until}")
+    return f"{step.undo.do}, in {len(stages)} stages. {'. '.join(stages)}. {step.undo.costs}"
 
 
 def change_of(change: Change | None, window: Window) -> contract.Change:
@@ -69,10 +70,6 @@ def _filled(value: object, window: Window) -> object:
     if isinstance(value, dict):
         return {key: _filled(inner, window) for key, inner in value.items()}
     return setting(value, window) if isinstance(value, str) else value
-
-
-def _stage(do: str | None, change: Change | None, window: Window) -> str:
-    return ", ".join(part for part in ((do or "").rstrip("."), _settings_in_words(change, window)) if part)
 
 
 def _settings_in_words(change: Change | None, window: Window) -> str:
@@ -98,7 +95,7 @@ def _words(name: str, window: Window, rule: Rule | None) -> str:
         return f"an unknown {name}"
     if name.endswith("_ms") and isinstance(known.value, int | float):
         return number(float(known.value), "ms")
-    return str(known.value).lower() if isinstance(known.value, bool) else str(known.value)
+    return value_in_words(known.value)
 
 
 def _within_the_batch(

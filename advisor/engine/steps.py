@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from advisor import contract
-from advisor.catalogue import Rule, Stage, Step, runs_of
+from advisor.catalogue import Rule, Step, runs_of
 from advisor.contract import Advice, Promise
 from advisor.engine.conditions import Verdict, ask_all
 from advisor.engine.sentences import change_of, sentence, undo_says
@@ -55,7 +55,10 @@ def advised(
         because=because or None,
         unknown=tuple(unknown),
         change=change_of(step.change, window),
-        stages=tuple(_stage(stage, window) for stage in step.stages),
+        stages=tuple(
+            contract.Stage(do=stage.do, change=change_of(stage.change, window), until=stage.until)
+            for stage in step.stages
+        ),
         takes=step.takes,
         semantics=step.semantics,
         status=step.status,
@@ -105,7 +108,3 @@ def _unfilled(step: Step, window: Window) -> list[Missing]:
     """Return why numbers that the change needs are missing."""
     named = [name for name in METRICS if name in step.change.names] if step.change and step.change.names else []
     return [value for name in named if isinstance(value := measure(window, name), Missing)]
-
-
-def _stage(stage: Stage, window: Window) -> contract.Stage:
-    return contract.Stage(do=stage.do, change=change_of(stage.change, window), until=stage.until)

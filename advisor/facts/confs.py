@@ -35,9 +35,8 @@ _KEPT = (
     "spark.sql.shuffle.partitions", "spark.executor.cores", "spark.executor.instances", "spark.task.cpus",
     "spark.master",
 )  # fmt: skip
-_ROCKSDB_CLASS = "RocksDBStateStoreProvider"
+_STORES = {"RocksDBStateStoreProvider": "rocksdb", "HDFSBackedStateStoreProvider": "hdfs"}
 _STATE_PARTITIONS: Final = "spark.sql.streaming.internal.statestore.partitions"
-_TRUE = {"true": True, "false": False}
 
 
 def from_confs(confs: Mapping[str, str], origin: str) -> dict[str, Known]:
@@ -60,12 +59,13 @@ def from_conf(key: str, text: str) -> list[tuple[str, Any]]:
     """(fact, value) pairs that one configuration value settles, first itself as `conf:KEY` where it is kept."""
     lowered = key.lower()
     found: list[tuple[str, Any]] = []
-    if _is_kept(lowered):
+    of_async = "asyncprogress" in lowered
+    if lowered in _KEPT or lowered.startswith(_KEPT_PREFIXES) or of_async:
         found.append((CONF + key, redact_setting(key, text)))
     if lowered in _READERS:
         fact, read = _READERS[lowered]
         found += [(fact, value) for value in [read(text.strip())] if value is not None]
-    if _is_async_placebo(lowered):
+    if of_async and lowered != REAL_ASYNC_CONF:
         found.append(("ignored_async_setting", key))
     if lowered.startswith(_DSTREAMS):
         found.append(("ignored_dstreams_setting", key))
@@ -108,14 +108,6 @@ def local_slots(master: str, task_cpus: int = 1) -> int | None:
     return max(cores // task_cpus, 1) if cores else None
 
 
-def _is_kept(lowered: str) -> bool:
-    return lowered in _KEPT or lowered.startswith(_KEPT_PREFIXES) or "asyncprogress" in lowered
-
-
-def _is_async_placebo(lowered: str) -> bool:
-    return "asyncprogress" in lowered and lowered != REAL_ASYNC_CONF
-
-
 def whole(text: str) -> int | None:
     """Return a number of digits alone, as Spark reads it; None for anything else."""
     stripped = text.strip()
@@ -127,12 +119,7 @@ def _positive(text: str) -> int | None:
 
 
 def _flag(text: str) -> bool | None:
-    return _TRUE.get(text.lower())
-
-
-def _state_store(text: str) -> str | None:
-    name = text.rpartition(".")[2]
-    return {_ROCKSDB_CLASS: "rocksdb", "HDFSBackedStateStoreProvider": "hdfs"}.get(name)
+    return {"true": True, "false": False}.get(text.lower())
 
 
 def _manager(text: str) -> str:
@@ -142,7 +129,7 @@ def _manager(text: str) -> str:
 
 
 _READERS: dict[str, tuple[str, Callable[[str], Any]]] = {
-    "spark.sql.streaming.statestore.providerclass": ("state_store", _state_store),
+    "spark.sql.streaming.statestore.providerclass": ("state_store", lambda text: _STORES.get(text.rpartition(".")[2])),
     "spark.sql.streaming.statestore.rocksdb.changelogcheckpointing.enabled": ("changelog", _flag),
     ASYNC_PURGE.lower(): ("async_log_purge", _flag),
     "spark.sql.streaming.checkpointfilemanagerclass": ("checkpoint_manager", _manager),

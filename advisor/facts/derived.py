@@ -47,10 +47,6 @@ def _best(candidates: Candidates, name: str) -> Any:
     return by_origin[min(by_origin, key=ORIGINS.index)] if by_origin else None
 
 
-def _origin(candidates: Candidates, name: str) -> str:
-    return min(candidates[name], key=ORIGINS.index)
-
-
 def _put(candidates: Candidates, name: str, value: Any, origin: str) -> None:
     candidates.setdefault(name, {}).setdefault(origin, value)
 
@@ -77,7 +73,7 @@ def _platform(candidates: Candidates) -> None:
     """
     properties = _properties(candidates)
     if _best(candidates, "databricks_runtime"):
-        _put(candidates, "platform", "databricks", _origin(candidates, "databricks_runtime"))
+        _put(candidates, "platform", "databricks", min(candidates["databricks_runtime"], key=ORIGINS.index))
     elif properties and "databricks" not in candidates.get("platform", {}).values():
         version = _best(candidates, "spark_version")
         _put(candidates, "platform", platform_of(str(version)) if version else "open_source", properties)

@@ -70,11 +70,12 @@ def computed(table: pa.Table | Batches) -> dict[str, Known]:
     ran = ~events["idle"]
     executed, shown = events.where(ran), ran if ran.any() else ~ran
     operators, keys = _of_rows(batches.operators, shown), batches.state_metrics(shown)
-    sources = _of_rows(batches.sources, ran)
+    sources, described = _of_rows(batches.sources, ran), _of_rows(batches.sources, shown)["description"]
+    kinds = frozenset(source_kind(text or "") for text in set(described))
     told = {
         **_sink_and_source(batches),
         **_state(executed, operators, keys),
-        **version_bounds(events.where(shown), operators, keys, _kinds(_of_rows(batches.sources, shown))),
+        **version_bounds(events.where(shown), operators, keys, kinds),
         "changelog": _changelog(operators),
         "watermarked": _has_any(executed, ("watermark",)) or _unless_lacking(executed, "eventTime"),
         "platform": "databricks" if _has_any(executed, _DATABRICKS_PHASES) or _databricks_words(batches) else None,
@@ -127,10 +128,6 @@ def source_kind(description: str) -> str:
     """The kind of source behind `sources[].description`."""
     head = description.partition("[")[0]
     return next((kind for mark, kind in _SOURCES.items() if head.rpartition(".")[2].startswith(mark)), "other")
-
-
-def _kinds(sources: Columns) -> frozenset[str]:
-    return frozenset(source_kind(text or "") for text in set(sources["description"]))
 
 
 def _sink_and_source(batches: Batches) -> dict[str, Any]:

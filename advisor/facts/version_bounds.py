@@ -42,12 +42,13 @@ def version_bounds(
     """
     executed = shown.where(~shown["idle"])
     whole = ~lacks(executed, "durationMs")
-    least = _newest([*_present(shown, operators, set(keys))])
+    least = max(_present(shown, operators, set(keys)), key=version_numbers, default=None)
     headed = whole & ~np.isnan(executed["timestamp"]) & ~lacks(executed, "id")  # others are cut off
     # few phases of an idle event do not show whether it lacks some
     full = bool((headed if len(executed) else shown["whole"]).any())
     before_commits = _lacks(executed, whole, "commit_offsets_ms")
-    below = _oldest(["3.4"] * before_commits + [*_older(shown, sources), *_missing(executed, operators, headed, full)])
+    lacking = ["3.4"] * before_commits + [*_older(shown, sources), *_missing(executed, operators, headed, full)]
+    below = min(lacking, key=version_numbers, default=None)
     if least and below and version_at_least(least, below):
         least = None
     return {
@@ -97,11 +98,3 @@ def _without_times(operators: Columns) -> bool:
 def _lacks(executed: Columns, whole: np.ndarray, column: str) -> bool:
     """Whether there are whole events, and none of them has a value there."""
     return bool(whole.any() and np.isnan(executed[column][whole]).all())
-
-
-def _newest(versions: list[str]) -> str | None:
-    return max(versions, key=version_numbers, default=None)
-
-
-def _oldest(versions: list[str]) -> str | None:
-    return min(versions, key=version_numbers, default=None)

@@ -1,10 +1,10 @@
 """Every number that a rule or a view reads, by name, with its unit and the whole that it is a part of."""
 
 from advisor.metrics.index import ALL, METRICS, label, measure, measured, named, remember_typical, statistics, sure
-from advisor.metrics.metric import STATS, AnyMetric, Bounds, Estimate, Metric, Quantiles
+from advisor.metrics.metric import STATS, AnyMetric, Estimate, Quantiles
 from advisor.metrics.missing import Missing
 
 __all__ = [
-    "ALL", "METRICS", "STATS", "AnyMetric", "Bounds", "Estimate", "Metric", "Missing", "Quantiles",
-    "label", "measure", "measured", "named", "remember_typical", "statistics", "sure",
+    "ALL", "METRICS", "STATS", "AnyMetric", "Estimate", "Missing", "Quantiles", "label", "measure", "measured",
+    "named", "remember_typical", "statistics", "sure",
 ]  # fmt: skip

@@ -48,13 +48,9 @@ def rows_per_partition(window: Window) -> np.ndarray:
     """
     ratio = np.full(len(window), np.nan)
     for batch, read in _rows_read(window):
-        ratio[batch] = np.fmax(ratio[batch], _largest_over_others(read))
+        *others, largest = sorted(rows for rows in read.values() if rows > 0) or [math.nan]
+        ratio[batch] = np.fmax(ratio[batch], largest / (sum(others) / len(others)) if others else math.nan)
     return ratio
-
-
-def _largest_over_others(read: dict[Place, float]) -> float:
-    moved = sorted(rows for rows in read.values() if rows > 0)
-    return moved[-1] / (sum(moved[:-1]) / len(moved[:-1])) if len(moved) > 1 else math.nan
 
 
 @remembered
@@ -121,7 +117,8 @@ def kafka_fetch_wait_ms(window: Window) -> Batchwise | Missing:
     with np.errstate(divide="ignore", invalid="ignore"):
         until_next = window.batches["interval_ms"] * tasks / rows_taken(window)
     until_next = np.where(after_idle, np.fmax(until_next, empty - outside), until_next)
-    limit, reads, at_once = _limit(window), _reads(window) * _at_end(window), rows_at_once(window)
+    limit, reads, at_once = window.facts.number("kafka_fetch_max_wait_ms"), _reads(window), rows_at_once(window)
+    limit = DEFAULT_WAIT_MS if limit is None else limit
     each, longest = (np.minimum(time, limit) * reads for time in (until_next, until_next * at_once))
     free, polled = slots(window), kafka_polled_ms(window)
     waves = np.ceil(tasks / (free or window.facts.number("task_slots_at_least") or 1.0))
@@ -169,21 +166,11 @@ def kafka_polled_ms(window: Window) -> np.ndarray:
         return read * np.fmin(np.where(tasks > 0, polled / tasks, np.nan), 1.0)
 
 
-def _limit(window: Window) -> float:
-    known = window.facts.number("kafka_fetch_max_wait_ms")
-    return DEFAULT_WAIT_MS if known is None else known
-
-
 def _reads(window: Window) -> np.ndarray:
-    """Return how often each batch reads its source; once if unknown."""
-    factor = reread_factor(window)
-    return np.fmax(np.round(factor), 1.0) if isinstance(factor, np.ndarray) else np.ones(len(window))
-
-
-def _at_end(window: Window) -> np.ndarray:
-    """1 for a batch that read to the end of its topics, 0 for one that left rows behind."""
-    left = backlog_rows(window)
-    return np.where(left > 0, 0.0, 1.0) if isinstance(left, np.ndarray) else np.ones(len(window))
+    """Return how often each batch reads its source to the end; once if unknown, 0 for one that left rows behind."""
+    factor, left = reread_factor(window), backlog_rows(window)
+    reads = np.fmax(np.round(factor), 1.0) if isinstance(factor, np.ndarray) else np.ones(len(window))
+    return np.where(left > 0, 0.0, reads) if isinstance(left, np.ndarray) else reads
 
 
 kafka_fetch_wait_share = share_of(kafka_fetch_wait_ms, label="the share of waiting for Kafka's empty fetches")

@@ -115,7 +115,8 @@ def mixture(window: Window) -> Mixture | Missing:
         return Missing("these rows waited for the first batch after the start; those of later batches do not")
     visible = np.maximum(duration - _not_waited(window), 0)
     rows = np.where(np.isnan(rows), 1, rows)
-    waited, spread = _waited(window), _spread(window)
+    age, spread = backlog_ms(window), _spread(window)
+    waited = np.zeros(len(window)) if isinstance(age, Missing) else zero_filled(age)  # no backlog where none is told
     if isinstance(spread, Missing):
         return spread
     spread = np.minimum(spread, visible)
@@ -173,7 +174,9 @@ def _distribution(start: np.ndarray, width: np.ndarray, weight: np.ndarray) -> t
 def _not_waited(window: Window) -> np.ndarray:
     """What of each trigger lies before its last record came, or after the typical record was visible."""
     asking, after = summed(window, DISCOVERY), summed(window, ("commit_offsets_ms",))
-    written = _while_written(window) * summed(window, ("add_batch_ms",)) + _committed_after(window)
+    stateless = window.facts.value("stateful") is False and not len(window.operators)
+    before_end = VISIBLE_BEFORE_END if stateless and window.facts.value("sink") == "kafka" else 0.0
+    written = before_end * summed(window, ("add_batch_ms",)) + _committed_after(window)
     return zero_filled(asking / 2 + after + written)
 
 
@@ -182,11 +185,6 @@ def _committed_after(window: Window) -> np.ndarray:
     commit = state_commit_per_task_ms(window)
     first_out = window.facts.value("sink") == "kafka" and (names := operators(window)) and names <= AT_ONCE
     return zero_filled(commit) if first_out and isinstance(commit, np.ndarray) else np.zeros(len(window))
-
-
-def _while_written(window: Window) -> float:
-    stateless = window.facts.value("stateful") is False and not len(window.operators)
-    return VISIBLE_BEFORE_END if stateless and window.facts.value("sink") == "kafka" else 0.0
 
 
 def too_long_by(window: Window) -> str:
@@ -213,12 +211,6 @@ def _spread(window: Window) -> np.ndarray | Missing:
     if isinstance(spread, Missing):
         return spread
     return zero_filled(spread.high if isinstance(spread, Bounds) else spread)
-
-
-def _waited(window: Window) -> np.ndarray:
-    """The backlog's age per batch; a source that does not report a backlog is taken to have none."""
-    age = backlog_ms(window)
-    return np.zeros(len(window)) if isinstance(age, Missing) else zero_filled(age)
 
 
 def _not_estimable(window: Window) -> Missing | None:

@@ -71,9 +71,6 @@ def _problems(window: Window) -> Iterator[tuple[int, str]]:
 
 def data_problem(window: Window) -> str | None:
     """What is wrong with the numbers of a run that has executed batches, in words; None where nothing is."""
-    together = "; ".join(words.format(n=_batches(int(count))) for count, words in _problems(window) if count > 0)
+    found = [(int(count), words) for count, words in _problems(window) if count > 0]
+    together = "; ".join(words.format(n=f"{count:,} batch{'' if count == 1 else 'es'}") for count, words in found)
     return together[:1].upper() + together[1:] or None
-
-
-def _batches(count: int) -> str:
-    return f"{count:,} batch{'' if count == 1 else 'es'}"

@@ -129,7 +129,9 @@ def state_growth_per_day(window: Window) -> float | Estimate | Missing:
     watermarked = window.facts.value("watermarked")
     if watermarked is None:
         return Missing("whether there is a watermark is not known", "watermarked")
-    if watermarked and not (_never_comes(window) or _kept_in_spite_of_the_watermark(window, rows)):
+    rests = watermark_stands_still_ms(window)
+    never_comes = isinstance(rests, Estimate) and rests.safe > 0
+    if watermarked and not (never_comes or _kept_in_spite_of_the_watermark(window, rows)):
         return MAY_REMOVE
     return SLOWS_DOWN if _slows_down(passed_ms(window), rows) else trend(passed_ms(window) / DAY_MS, rows)
 
@@ -143,12 +145,6 @@ def _slows_down(when: np.ndarray, rows: np.ndarray) -> bool:
         return False
     early, late = (rows[half] - rows[0]) * (when[-1] - when[half]), (rows[-1] - rows[half]) * (when[half] - when[0])
     return bool(late < STILL_GROWS * early)
-
-
-def _never_comes(window: Window) -> bool:
-    """Whether the watermark rests while event times move on: it never comes to remove a row."""
-    rests = watermark_stands_still_ms(window)
-    return isinstance(rests, Estimate) and rests.safe > 0
 
 
 def _kept_in_spite_of_the_watermark(window: Window, rows: np.ndarray) -> bool:
