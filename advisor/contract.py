@@ -405,11 +405,9 @@ class After(Entry, frozen=True):
     without_spikes: bool = False
 
 
-class Refused(Entry, frozen=True):
+class Refused(StepName, frozen=True):
     """A step that is not for this query, and why not, in few words."""
 
-    rule: str
-    step: str
     do: str
     because: str
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from typing import Literal
+from typing import Any, Literal, TypeVar
 
 from advisor.contract import (
     Advice,
@@ -29,6 +29,7 @@ from advisor.vocabulary import LEVELS
 SCHEMA_VERSION = 1
 HOUR_MS = 3_600_000
 UNKNOWN = "unknown"
+_Value = TypeVar("_Value", bound=Any)
 
 
 def summary(entry: QueryEntry) -> FleetQuery:
@@ -44,7 +45,9 @@ def summary(entry: QueryEntry) -> FleetQuery:
         batches=entry.batches,
         first=entry.first,
         last=entry.last,
-        spark_version=entry.spark_version or entry.value("databricks_runtime") or _bounds(entry),
+        spark_version=entry.spark_version
+        or entry.value("databricks_runtime")
+        or version_in_words(entry.value("spark_version_at_least"), entry.value("spark_version_below")),
         platform=entry.value("platform"),
         batches_per_hour=per_hour,
         trigger_execution_ms=_stat(entry, "trigger_execution_ms", "p50"),
@@ -136,11 +139,8 @@ def not_judged(queries: Iterable[FleetQuery]) -> list[NotJudged]:
 
 def skipped(queries: Iterable[FleetQuery]) -> list[SkippedRule]:
     """Why rules could not be judged, with in how many queries, the most frequent first."""
-    reasons: Counter[tuple[str, str]] = Counter(
-        (entry.rule, entry.reason) for query in queries if query.judged for entry in query.skipped
-    )
-    ordered = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
-    return [SkippedRule(rule=rule, reason=reason, queries=count) for (rule, reason), count in ordered]
+    reasons = ((entry.rule, entry.reason) for query in queries if query.judged for entry in query.skipped)
+    return [SkippedRule(rule=rule, reason=reason, queries=count) for (rule, reason), count in _frequent(reasons)]
 
 
 def _finding(finding: Finding, per_hour: float | None) -> FleetFinding:
@@ -187,7 +187,7 @@ def _most(query: FleetQuery) -> Wins | None:
 
 def _change(name: str, members: list[tuple[FleetQuery, FleetStep]]) -> FleetChange:
     step = members[0][1]
-    ordered = sorted(members, key=lambda member: -_expected(member[1].recoverable))
+    ordered = sorted(members, key=lambda member: -(wins.expected if (wins := member[1].recoverable) else 0.0))
     return FleetChange(
         step=name,
         do=step.do,
@@ -198,10 +198,6 @@ def _change(name: str, members: list[tuple[FleetQuery, FleetStep]]) -> FleetChan
         recoverable=_sum(member.recoverable for _, member in members),
         most_for=tuple(query.label for query, _ in ordered[:3]),
     )
-
-
-def _expected(wins: Wins | None) -> float:
-    return wins.expected if wins else 0.0
 
 
 def _sum(parts: Iterable[Wins | None]) -> Wins:
@@ -223,13 +219,12 @@ def _age(run: FleetQuery) -> tuple[bool, str]:
 
 
 def _counted(values: Iterable[str | None]) -> tuple[Counted, ...]:
-    counts = Counter(value or UNKNOWN for value in values)
-    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    return tuple(Counted(value=value, queries=count) for value, count in ordered)
+    return tuple(Counted(value=value, queries=count) for value, count in _frequent(v or UNKNOWN for v in values))
 
 
-def _bounds(entry: QueryEntry) -> str | None:
-    return version_in_words(entry.value("spark_version_at_least"), entry.value("spark_version_below"))
+def _frequent(values: Iterable[_Value]) -> list[tuple[_Value, int]]:
+    """Each value with how often it comes, the most frequent first."""
+    return sorted(Counter(values).items(), key=lambda item: (-item[1], item[0]))
 
 
 def _stat(entry: QueryEntry, metric: str, stat: Literal["p50", "typical"]) -> float | None:

@@ -16,7 +16,7 @@ from advisor.cluster.frames import inside_of
 from advisor.cluster.rows import Row, unpacked
 from advisor.cluster.runs import Summary, as_text
 from advisor.contract import FleetQuery, QueryEntry, encoded
-from advisor.report.runs import NARROW, Asked, judge_runs
+from advisor.report.runs import NARROW, Asked, RunJudge
 
 T = TypeVar("T", bound=QueryEntry | FleetQuery)
 
@@ -52,7 +52,7 @@ def _entries(rows: list[Row], catalogue: Catalogue, asked: Asked, brief: bool) -
     sightings = [unpacked(row.payload) for row in rows if row.kind == "sightings"]
     found = pa.concat_tables([SIGHTINGS.empty_table(), *sightings])
     firsts = _firsts(places)
-    for entry in judge_runs(_Batches(rows, inside_of(rows)), places, found, catalogue, asked, brief=brief):
+    for entry in RunJudge(_Batches(rows, inside_of(rows)), places, found, catalogue, asked, brief).entries():
         yield firsts.get(entry.run_id, _LAST), entry
 
 

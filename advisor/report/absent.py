@@ -46,17 +46,14 @@ def refuse_unknown(wanted: Iterable[str | None], queries: Sequence[tuple[str | N
     known = {name for names in queries for name in names if name}
     for query in wanted:
         if query is not None and known and query not in known:
-            raise UsageError(f"--set {query}:...", f"no query {query!r} in the input", _instead(query, known, queries))
+            called = (next((name for name in names if name), "") for names in queries)
+            instead = did_you_mean(query, known, f"there are {_some(called)}")
+            raise UsageError(f"--set {query}:...", f"no query {query!r} in the input", instead)
 
 
 def no_query(query: str, called: Iterable[str]) -> UsageError:
     """Return the error for the only query to show, if it is none of these."""
     return UsageError("--query", f"no query {query!r}", f"the queries are: {_some(called) or 'no query'}")
-
-
-def _instead(query: str, known: Iterable[str], queries: Sequence[tuple[str | None, ...]]) -> str:
-    called = (next((name for name in names if name), "") for names in queries)
-    return did_you_mean(query, known, f"there are {_some(called)}")
 
 
 def _some(called: Iterable[str]) -> str:

@@ -46,7 +46,7 @@ def inside(window: Window) -> InsideBatch | None:
         batches=int(shown.sum()),
         parts=entries,
         **{name: round(float(window.batches[name][shown].mean()), 1) for name in ("jobs", "stages", "tasks")},
-        waited_for=_names(window.batches["waited_for"][shown]),
+        waited_for=tuple(sorted({name for text in window.batches["waited_for"][shown] for name in _split(text)})),
         timeline=_timeline(window, shown),
     )
 
@@ -113,10 +113,6 @@ def _work(window: Window, shown: np.ndarray, name: str) -> tuple[str | None, int
 
 def _split(text: str | None) -> list[str]:
     return text.split(", ") if text else []
-
-
-def _names(texts: np.ndarray) -> tuple[str, ...]:
-    return tuple(sorted({name for text in texts for name in _split(text)}))
 
 
 def _timeline(window: Window, shown: np.ndarray) -> Timeline | None:

@@ -15,7 +15,7 @@ from advisor.redaction import hide
 from advisor.report.falling_behind import falling_behind
 from advisor.report.judged import Judged
 from advisor.report.packed import Packed
-from advisor.report.runs import NARROW, Asked, RunJudge, judge_runs
+from advisor.report.runs import NARROW, Asked, RunJudge
 from advisor.report.silence import stalls
 from advisor.vocabulary import GRAVE, LEVELS
 
@@ -46,10 +46,9 @@ def entries_of(
     judged: Callable[[int, int], None] | None = None,
     brief: bool = False,
 ) -> Iterator[QueryEntry]:
-    """One entry per run of a reading, as `judge_runs` gives them; InputError for more runs than one report can hold."""
+    """One entry per run of a reading, in order of time; InputError for more runs than one report can hold."""
     refuse_many(len(reading.batches["run_id"].unique()))
-    batches, narrow = _by_run(reading), reading.batches.select(NARROW)
-    entries = judge_runs(batches, narrow, reading.sightings, catalogue, asked, judged, brief)
+    entries = _judge_of(reading, catalogue, asked, brief).entries(judged)
     if not reading.doing:
         return entries
     words = stalls(reading, timed=not asked.live)  # a screen that stays would say an old time
@@ -68,7 +67,8 @@ def refuse_many(runs: int) -> None:
 def report_on(reading: Reading, entries: Iterable[QueryEntry], by_jvm: int = 0) -> Report:
     """The report of these entries, with the counts of the reading; `by_jvm`: files that only the JVM could reach."""
     found = tuple(entries)
-    newest = {entry.id or entry.run_id: entry.run_id for entry in sorted(found, key=_ended)}
+    in_time = sorted(found, key=lambda entry: entry.last or "9")  # one that died without a batch is what happens now
+    newest = {entry.id or entry.run_id: entry.run_id for entry in in_time}
     return Report(
         schema_version=SCHEMA_VERSION,
         advisor_version=advisor.__version__,
@@ -79,21 +79,19 @@ def report_on(reading: Reading, entries: Iterable[QueryEntry], by_jvm: int = 0) 
 
 def judged_runs(reading: Reading, catalogue: Catalogue, asked: Asked | None = None) -> list[Judged]:
     """Every run that was read, judged, in order of time."""
-    batches, narrow = _by_run(reading), reading.batches.select(NARROW)
-    judge_of = RunJudge(batches, narrow, reading.sightings, catalogue, asked or Asked())
+    judge_of = _judge_of(reading, catalogue, asked or Asked(), brief=True)
     return [judge_of.judged(run) for run in judge_of.runs]
 
 
-def _by_run(reading: Reading) -> RunBatches:
-    """The batches of each run, with what was seen inside addBatch."""
+def _judge_of(reading: Reading, catalogue: Catalogue, asked: Asked, brief: bool) -> RunJudge:
     tables = reading.tables
-    return RunBatches(reading.batches, Inside(tables["batch_parts"], tables["stages"]) if reading.inside else None)
+    inside = Inside(tables["batch_parts"], tables["stages"]) if reading.inside else None
+    batches, narrow = RunBatches(reading.batches, inside), reading.batches.select(NARROW)
+    return RunJudge(batches, narrow, reading.sightings, catalogue, asked, brief)
 
 
 def input_of(reading: Reading, batches: int, by_jvm: int = 0) -> Input:
     """The counts of a reading, and what could not be read of it. `batches`: of all runs; on a cluster it holds none."""
-    unread = [b for b in reading.broken if b.lacks is None]
-    behind = falling_behind(reading.overruns)
     return Input(
         files=reading.files,
         bytes=reading.bytes,
@@ -102,21 +100,15 @@ def input_of(reading: Reading, batches: int, by_jvm: int = 0) -> Input:
         duplicates=reading.duplicates,
         broken=tuple(
             BrokenRecord(file=hide(b.file), offset=b.offset, line=b.line, reason=b.reason, times=b.times)
-            for b in unread
+            for b in reading.broken
+            if b.lacks is None
         ),
         partial=tuple(
-            PartialRecord(
-                file=hide(b.file),
-                offset=b.offset,
-                line=b.line,
-                lacks=b.lacks,
-                says=b.reason,
-                times=b.times,
-            )
+            PartialRecord(file=hide(b.file), offset=b.offset, line=b.line, lacks=b.lacks, says=b.reason, times=b.times)
             for b in reading.broken
             if b.lacks is not None
         ),
-        falling_behind=behind,
+        falling_behind=falling_behind(reading.overruns),
         progress_needs=_needs(reading, batches),
         read_by_jvm=by_jvm,
         from_ui=reading.from_ui,
@@ -130,11 +122,6 @@ def _needs(reading: Reading, batches: int) -> str | None:
         return PROGRESS_NEEDS_INFO
     pieces = any(broken.line for broken in reading.broken)  # a file that cannot be opened has none
     return WHOLE_RECORDS if pieces and not batches and not reading.events else None
-
-
-def _ended(entry: QueryEntry) -> str:
-    """A text that sorts runs by time; one that died without a batch is what happens now."""
-    return entry.last or "9"
 
 
 def _pressing(entry: QueryEntry, newest_runs: Mapping[str, str]) -> tuple[bool, int, bool, str, float]:

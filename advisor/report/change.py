@@ -31,13 +31,8 @@ def change(before: Window, now: Window, because: Since) -> Changed | None:
     """How the judged batches differ from those before them; None where one of both is empty."""
     if not len(before) or not len(now):
         return None
-    return Changed(
-        at=moment(now.span[0]),
-        because=because,
-        says=_says(before, now, _since(now, because)),
-        before=_side(before),
-        after=_side(now),
-    )
+    says = _says(before, now, "Since the restart" if because == "restart" else "Since the change")
+    return Changed(at=moment(now.span[0]), because=because, says=says, before=_side(before), after=_side(now))
 
 
 def _side(window: Window) -> Regime:
@@ -46,20 +41,13 @@ def _side(window: Window) -> Regime:
         value = measure(window, name, stat)
         if isinstance(value, Estimate):
             metrics.setdefault(name, {})[stat] = round(value.safe, 1)
-    return Regime(
-        first=moment(window.span[0]),
-        last=moment(window.span[1]),
-        batches=len(window),
-        metrics=metrics,
-    )
-
-
-def _since(now: Window, because: Since) -> str:
-    since, at = "Since the restart" if because == "restart" else "Since the change", now.span[0]
-    return f"{since} at {at:%Y-%m-%d %H:%M:%S} UTC" if at else since
+    first, last = map(moment, window.span)
+    return Regime(first=first, last=last, batches=len(window), metrics=metrics)
 
 
 def _says(before: Window, now: Window, since: str) -> str:
+    if at := now.span[0]:
+        since = f"{since} at {at:%Y-%m-%d %H:%M:%S} UTC"
     old, new = (median(window.batches["trigger_execution_ms"]) for window in (before, now))
     then, today = budget(before), budget(now)
     told = [phase for phase in dict.fromkeys([*then, *today]) if phase != LACKING]
@@ -68,10 +56,8 @@ def _says(before: Window, now: Window, since: str) -> str:
     where = f"most of the difference is in {phase} ({grown[phase]:+.0f} ms), " if phase else ""
     if now.facts.value("trigger") == "real_time":
         return f"{since} the query runs in real-time mode: a batch lasts as long as its trigger, and is no latency."
-    return (
-        f"{since} the median batch takes {milliseconds(new)} instead of {milliseconds(old)}; "
-        f"{where}{_load(before, now)}."
-    )
+    went = f"takes {milliseconds(new)} instead of {milliseconds(old)}"
+    return f"{since} the median batch {went}; {where}{_load(before, now)}."
 
 
 def _load(before: Window, now: Window) -> str:

@@ -60,14 +60,18 @@ def compare_readings(
         for side, runs in (("BEFORE", old), ("AFTER", new)):
             if not runs:
                 raise InputError(f"compare, {side}", "no batch can be judged", "latency-advisor analyze shows why")
-        pairs = list(_across(old, new, wanted))
+        earlier = _chosen(old, wanted.before_run, "--before-run")
+        pairs = list(_paired(earlier, _chosen(new, wanted.after_run, "--after-run")))
     if not pairs:
-        raise InputError(
-            "compare", "there are not two parts of one query to compare", _would_do(after is None, asked.live)
-        )
-    on_the_mean = _on_the_mean(catalogue)
+        would_do = _would_do(after is None, asked.live)
+        raise InputError("compare", "there are not two parts of one query to compare", would_do)
+    steps = [step for rule in catalogue.rules.values() for step in rule.steps]
+    on_the_mean = {step.id for step in steps if step.saves and step.saves.stat in ("mean", "total")}
     found = tuple(_compared(one, other, on_the_mean) for one, other in pairs)
-    entries = tuple(_entry(one, other, result) for (one, other), result in zip(pairs, found, strict=True))
+    entries = tuple(
+        result.entry(other.judged.run.name or other.judged.run.id, _side(one), _side(other))
+        for (one, other), result in zip(pairs, found, strict=True)
+    )
     whole = contract.Comparisons(
         schema_version=SCHEMA_VERSION, advisor_version=advisor.__version__, comparisons=entries
     )
@@ -77,7 +81,10 @@ def compare_readings(
 
 def _compared(one: _Side, other: _Side, on_the_mean: set[str]) -> Comparison:
     found = compare(one.window, other.window, _advised(one, other), on_the_mean)
-    return replace(found, says=f"{_do_not_belong(one, other) or _may_not_belong(one, other)} {found.says}".lstrip())
+    before, after, doubt = one.judged.run, other.judged.run, _do_not_belong(one, other)
+    if not doubt and before.id != after.id and not (before.name and before.name == after.name):
+        doubt = "The query ids differ: these are two queries, or one query with a new checkpoint."
+    return replace(found, says=f"{doubt} {found.says}".lstrip())
 
 
 def _do_not_belong(one: _Side, other: _Side) -> str:
@@ -87,13 +94,6 @@ def _do_not_belong(one: _Side, other: _Side) -> str:
         return "Both sides are the same batches of one run."
     two = before.id != after.id and before.name and after.name and before.name != after.name
     return f"Two different queries: {before.name} before, {after.name} after." if two else ""
-
-
-def _may_not_belong(one: _Side, other: _Side) -> str:
-    before, after = one.judged.run, other.judged.run
-    if before.id == after.id or (before.name and before.name == after.name):
-        return ""
-    return "The query ids differ: these are two queries, or one query with a new checkpoint."
 
 
 def _would_do(alone: bool, live: bool) -> str:
@@ -106,7 +106,7 @@ def _would_do(alone: bool, live: bool) -> str:
 
 def _runs(reading: Reading, catalogue: Catalogue, asked: Asked, wanted: Wanted) -> list[Judged]:
     runs = judged_runs(reading, catalogue, asked)
-    chosen = [one for one in runs if wanted.query in (None, *_names(one))]
+    chosen = [one for one in runs if wanted.query in (None, one.run.name, one.run.id, one.run.run_id)]
     if wanted.query and not chosen:
         raise no_query(wanted.query, (str(one.run.name or one.run.id) for one in runs))
     steady = [one for one in chosen if len(one.window)]
@@ -115,10 +115,6 @@ def _runs(reading: Reading, catalogue: Catalogue, asked: Asked, wanted: Wanted) 
         found = f"no run could be judged, because of a fault in the advisor: {faults[-1]}"
         raise InputError("compare", found, f"{TRACEBACK}=1 in the environment shows where")
     return steady
-
-
-def _names(one: Judged) -> tuple[str | None, ...]:
-    return one.run.name, one.run.id, one.run.run_id
 
 
 def _within(runs: list[Judged], wanted: Wanted) -> Iterator[tuple[_Side, _Side]]:
@@ -134,10 +130,6 @@ def _within(runs: list[Judged], wanted: Wanted) -> Iterator[tuple[_Side, _Side]]
             yield _Side(earlier[-1], earlier[-1].window), _Side(newest, newest.window)
         if newest.since == "change_point" and newest.before is not None:
             yield _Side(newest, newest.before), _Side(newest, newest.window)
-
-
-def _across(old: list[Judged], new: list[Judged], wanted: Wanted) -> Iterator[tuple[_Side, _Side]]:
-    return _paired(_chosen(old, wanted.before_run, "--before-run"), _chosen(new, wanted.after_run, "--after-run"))
 
 
 def _chosen(runs: list[Judged], run_id: str | None, option: str) -> list[Judged]:
@@ -174,26 +166,16 @@ def _advised(before: _Side, after: _Side) -> list[Advice]:
     return [step for step in steps if step.legal != "no" and not (kept and step.takes == "new_checkpoint")]
 
 
-def _on_the_mean(catalogue: Catalogue) -> set[str]:
-    steps = [step for rule in catalogue.rules.values() for step in rule.steps]
-    return {step.id for step in steps if step.saves and step.saves.stat in ("mean", "total")}
-
-
-def _entry(before: _Side, after: _Side, result: Comparison) -> contract.Comparison:
-    run = after.judged.run
-    return result.entry(run.name or run.id, _side(before), _side(after))
-
-
 def _side(side: _Side) -> ComparedRun:
-    first, last = side.window.span
+    first, last = map(moment, side.window.span)
     known = side.window.facts
     return ComparedRun(
         id=side.judged.run.id,
         run_id=side.judged.run.run_id,
         spark_version=known.value("spark_version"),
         spark_between=version_in_words(known.value("spark_version_at_least"), known.value("spark_version_below")),
-        first=moment(first),
-        last=moment(last),
+        first=first,
+        last=last,
         batches=len(side.window),
         because=side.window.because,
     )

@@ -18,7 +18,7 @@ from advisor.metrics.phases import hides_commit_log, summed
 from advisor.metrics.slow_batches import Rhythm, rhythm
 from advisor.metrics.units import milliseconds, with_article
 from advisor.report.judged import Judged
-from advisor.statistics import known, total
+from advisor.statistics import total
 from advisor.vocabulary import GRAVE, LEVELS
 from advisor.window import PHASES, Window
 
@@ -171,17 +171,12 @@ def _findings(judged: Judged) -> Iterator[_Candidate]:
 
 
 def _candidate(finding: Finding, rule: Rule, ms: float, counts: float, judged: Judged) -> _Candidate:
-    kind = _kind(rule.lost or "", judged)
+    phases = METRICS[rule.lost or ""].phases
+    kind = phase_of(phases, judged.catalogue.phases.phases) if phases else "waiting"
     name = label(rule.lost or "") if kind == "add_batch" and not rule.general else None
     share = min(1.0, ms / _cycle_ms(judged.window))
     loss = Loss(kind=kind, says=finding.says, ms=round(ms, 1), share=round(share, 3), name=name, rule=finding.rule)
     return _Candidate(loss, counts * (ranking()["in_general"] if rule.general else 1.0))
-
-
-def _kind(metric: str, judged: Judged) -> LossKind:
-    """Return the phase in which a metric lies; `batches` where it lies in all, `waiting` where in none."""
-    phases = METRICS[metric].phases
-    return phase_of(phases, judged.catalogue.phases.phases) if phases else "waiting"
 
 
 def _phases(judged: Judged, found: Sequence[_Candidate]) -> Iterator[_Candidate]:
@@ -194,9 +189,8 @@ def _phases(judged: Judged, found: Sequence[_Candidate]) -> Iterator[_Candidate]
         if named >= phases.claimed_from * part.ms:
             continue
         phase = said[part.kind]  # type: ignore[index]
-        words = phase.says.format(
-            part=milliseconds(part.ms), whole=with_article(milliseconds(batch)), share=f"{100 * part.share:.0f} %"
-        )
+        ms, whole = milliseconds(part.ms), with_article(milliseconds(batch))
+        words = phase.says.format(part=ms, whole=whole, share=f"{100 * part.share:.0f} %")
         share = round(min(1.0, part.ms / _cycle_ms(window)), 3)
         loss = Loss(kind=part.kind, says=words, ms=part.ms, share=share)
         yield _Candidate(loss, part.ms * (ranking()["in_general"] if phase.general else 1.0))
@@ -232,7 +226,8 @@ def goes_to(window: Window, phases: Sequence[Phase]) -> list[Part]:
 def typical_parts(window: Window, phases: Sequence[Phase]) -> list[Part]:
     """Return the phases of a typical batch, the longest first."""
     inside = window.middle
-    parts = {kind: _mean(ms[inside]) for kind, ms in _by_phase(window, phases).items()}
+    found = _by_phase(window, phases).items() if inside.any() else ()
+    parts = {kind: float(ms[inside].mean()) for kind, ms in found}
     rest = _rest(window)
     parts[rest] = parts.get(rest, 0.0) + sure(window, "unaccounted_ms")
     return _largest(parts, sure(window, "trigger_execution_ms"))
@@ -270,8 +265,3 @@ def _largest(parts: Mapping[LossKind, float], whole: float) -> list[Part]:
         return []
     found = [Part(kind=kind, ms=round(ms, 1), share=round(ms / whole, 4)) for kind, ms in parts.items()]
     return sorted((part for part in found if part.share >= LEAST_PART), key=lambda part: -part.ms)
-
-
-def _mean(values: np.ndarray) -> float:
-    present = known(values)
-    return float(present.mean()) if len(present) else 0.0

@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from advisor.batches import lacks
 from advisor.catalogue import ranking
-from advisor.contract import (
-    BestStep,
-    Calm,
-    Conflict,
-    FactEntry,
-    Loss,
-    QueryEntry,
-    Screen,
-    Target,
-    Terminated,
-    WindowEntry,
-)
+from advisor.contract import BestStep, Conflict, FactEntry, QueryEntry, Screen, Terminated, WindowEntry
 from advisor.facts import CONF, FACTS, Facts
 from advisor.facts.evidence import Run
 from advisor.facts.versions import MINORS, is_untried
-from advisor.metrics import ALL, Estimate, measure, statistics, sure
+from advisor.metrics import ALL, statistics, sure
 from advisor.metrics.latency import operators, too_long_by, waits_for_watermark, watermark_behind
 from advisor.metrics.phases import budget
 from advisor.metrics.units import milliseconds
@@ -56,7 +47,8 @@ def query(judged: Judged, brief: bool = False) -> QueryEntry:
     aim = target(judged)
     best = on_the_way(findings, aim, loss) or best_step(findings, loss, judged.catalogue.rules)
     quiet = calm(judged, loss, is_unopened(window))
-    entry = QueryEntry(
+    nothing: dict[str, Any] = {"budget": {}, "worst": (), "limits": (), "screen": Screen(loss=loss)}
+    return QueryEntry(
         id=judged.run.id,
         run_id=judged.run.run_id,
         name=judged.run.name,
@@ -69,51 +61,39 @@ def query(judged: Judged, brief: bool = False) -> QueryEntry:
         last=moment(last),
         window=_window(window),
         verdict=verdict(judged, best, loss, quiet),
-        best_step=_rounded(best) if best else None,
+        best_step=msgspec.structs.replace(best, advice=best.advice.rounded()) if best else None,
         changed=changed,
         trend=trends(window),
         facts=facts_told(facts),
         conflicts=msgspec.convert(facts.conflicts, tuple[Conflict, ...]),
         metrics=statistics(window, _BRIEFLY if brief else ALL),
-        budget={},
         findings=tuple(finding.rounded() for finding in findings),
         suppressed=judged.judgement.suppressed,
         skipped=judged.judgement.skipped,
         passed=judged.judgement.passed,
         not_applicable=judged.judgement.not_applicable,
-        worst=(),
-        limits=(),
         file=hide(max(judged.run.ends, key=lambda name: judged.run.ends[name], default="")) or None,
-        screen=Screen(loss=loss),
+        **(nothing if brief else _whole(judged, best, screen(judged, best, loss, quiet, aim))),
     )
-    return entry if brief else _whole(entry, judged, best, loss, quiet, aim)
 
 
-def _whole(
-    entry: QueryEntry, judged: Judged, best: BestStep | None, loss: Loss | None, quiet: Calm | None, aim: Target | None
-) -> QueryEntry:
-    """The entry with all metrics, with what they come to, and with what is shown first."""
-    window, findings, parts = judged.window, judged.judgement.findings, budget(judged.window)
-    return msgspec.structs.replace(
-        entry,
-        budget=parts,
-        saved=saved(parts, best.advice) if best else {},
-        together=together(findings, parts),
-        worst=worst(window),
-        inside=inside(window),
-        limits=tuple(limits(judged)),
-        screen=screen(judged, best, loss, quiet, aim),
-    )
+def _whole(judged: Judged, best: BestStep | None, shown: Screen) -> dict[str, Any]:
+    """What a whole entry has besides a brief one: what the metrics come to, and what is shown first."""
+    parts = budget(judged.window)
+    return {
+        "budget": parts,
+        "saved": saved(parts, best.advice) if best else {},
+        "together": together(judged.judgement.findings, parts),
+        "worst": worst(judged.window),
+        "inside": inside(judged.window),
+        "limits": tuple(limits(judged)),
+        "screen": shown,
+    }
 
 
 def _window(window: Window) -> WindowEntry:
-    first, last = window.span
-    return WindowEntry(
-        first=moment(first),
-        last=moment(last),
-        batches=len(window),
-        because=window.because + _left_out(window),
-    )
+    first, last = map(moment, window.span)
+    return WindowEntry(first=first, last=last, batches=len(window), because=window.because + _left_out(window))
 
 
 def _left_out(window: Window) -> str:
@@ -135,10 +115,6 @@ def facts_told(facts: Facts) -> dict[str, FactEntry]:
     names = [*FACTS, *sorted(name for name in facts if name.startswith(CONF))]
     known = zip(names, facts.each(names), strict=True)
     return {name: FactEntry(value=one.value, origin=one.origin) if one else _UNKNOWN for name, one in known}
-
-
-def _rounded(best: BestStep) -> BestStep:
-    return msgspec.structs.replace(best, advice=best.advice.rounded())
 
 
 def limits(judged: Judged) -> list[str]:
@@ -165,7 +141,7 @@ def limits(judged: Judged) -> list[str]:
         said.append("Two slow batches show the rhythm, and two are few: a longer log makes sure of it.")
     said += _held_back(window)
     said += filter(None, [too_long_by(window)])
-    if _rows_wait(window):
+    if sure(window, "backlog_wait_ms") > 0:
         said.append("Rows wait in the sources: the record latency is that of records that come now, not of those that "
                     "become visible now.")  # fmt: skip
     if facts.value("trigger") == "real_time":
@@ -188,11 +164,6 @@ def _inferred_trigger(facts: Facts) -> list[str]:
         return []
     every = milliseconds(float(interval.value))
     return [f"A trigger every {every} is inferred from the time between batches. Another one: --set trigger=..."]
-
-
-def _rows_wait(window: Window) -> bool:
-    waited = measure(window, "backlog_wait_ms")
-    return isinstance(waited, Estimate) and waited.safe > 0
 
 
 def _held_back(window: Window) -> list[str]:

@@ -58,30 +58,11 @@ class Asked:
     live: bool = False
 
 
-def judge_runs(
-    batches: Mapping[str, Batches],
-    narrow: pa.Table,
-    sightings: pa.Table,
-    catalogue: Catalogue,
-    asked: Asked,
-    judged: Callable[[int, int], None] | None = None,
-    brief: bool = False,
-) -> Iterator[QueryEntry]:
-    """One entry per run, in order of time, each judged when it is asked for; `brief` ones are enough for a fleet.
-
-    `batches`: of each run those that can be judged, in order of time; `narrow`: NARROW of every event of every
-    run, sorted by run and time. A run is judged alike beside any others, as long as all runs are there that share its
-    logs or its query.
-    """
-    judge_of = RunJudge(batches, narrow, sightings, catalogue, asked, brief)
-    for done, run in enumerate(judge_of.runs, 1):
-        yield judge_of.entry(run)
-        if judged is not None:
-            judged(done, len(judge_of.runs))
-
-
 class RunJudge:
-    """`runs` in order of time: each is to be judged in its turn, and may be compared with the one before it."""
+    """`runs` in order of time: each is to be judged in its turn, and may be compared with the one before it.
+
+    A run is judged alike beside any others, as long as all runs are there that share its logs or its query.
+    """
 
     def __init__(
         self,
@@ -90,9 +71,11 @@ class RunJudge:
         sightings: pa.Table,
         catalogue: Catalogue,
         asked: Asked,
-        brief: bool = True,
+        brief: bool,
     ) -> None:
-        """`brief`: whether the entries hold only what a fleet's report needs."""
+        """`batches`: of each run those that can be judged, in order of time; `narrow`: NARROW of every event of every
+        run, sorted by run and time. `brief`: whether the entries hold only what a fleet's report needs.
+        """
         self._catalogue, self._asked, self._brief = catalogue, asked, brief
         self._batches = batches
         self._nothing = Batches.of(SCHEMA.empty_table())
@@ -105,6 +88,13 @@ class RunJudge:
         self._seen: Counter[str | None] = Counter()
         self._earlier: dict[str | None, Window] = {}
         self._short: dict[str | None, list[ShortRun]] = defaultdict(list)
+
+    def entries(self, judged: Callable[[int, int], None] | None = None) -> Iterator[QueryEntry]:
+        """Yield one entry per run, in order of time, each judged when it is asked for."""
+        for done, run in enumerate(self.runs, 1):
+            yield self.entry(run)
+            if judged is not None:
+                judged(done, len(self.runs))
 
     def entry(self, run: Run) -> QueryEntry:
         """The run's entry; where a fault in the advisor prevents it, what is known without its batches."""

@@ -65,13 +65,14 @@ def scheduled(runs: Sequence[ShortRun], *, one_shot: bool) -> str | None:
     if len(apart) == 1 and by_chance and not one_shot:
         return None
     waits = sum(gap * gap for gap in apart) / (2 * sum(apart))  # a long gap has more of the rows
-    every = (
-        f"every {milliseconds(usual)}" if even else f"{milliseconds(min(apart))} to {milliseconds(max(apart))} apart"
-    )
+    between = f"{milliseconds(min(apart))} to {milliseconds(max(apart))} apart"
+    found = median(one.discovery for one in runs)
+    finds = f" ({milliseconds(found)} of it finds new data)" if found >= ranking()["discovery_worth"] * took else ""
     return (
-        f"Each of {len(runs)} runs ran {_batches(runs)}, and they start {every}, as a scheduler starts them: rows wait "
-        f"{milliseconds(waits)} for the next start on average. Then {_takes(runs, milliseconds(took))}"
-        f"{_discovery(runs, took)}.{_grown(runs)}"
+        f"Each of {len(runs)} runs ran {_batches(runs)}, and they start "
+        f"{f'every {milliseconds(usual)}' if even else between}, as a scheduler starts them: rows wait "
+        f"{milliseconds(waits)} for the next start on average. Then {_takes(runs, milliseconds(took))}{finds}."
+        f"{_grown(runs)}"
     )
 
 
@@ -88,11 +89,6 @@ def _takes(runs: Sequence[ShortRun], took: str) -> str:
     if all(one.first == one.last for one in runs):
         return f"a batch takes {took} for {rows}, and it is always the first after a start, so cold"
     return f"a run takes {took} for {rows}, and its first batch is always cold"
-
-
-def _discovery(runs: Sequence[ShortRun], took: float) -> str:
-    found = median(one.discovery for one in runs)
-    return f" ({milliseconds(found)} of it finds new data)" if found >= ranking()["discovery_worth"] * took else ""
 
 
 def _grown(runs: Sequence[ShortRun]) -> str:

@@ -50,6 +50,7 @@ def screen(
 ) -> Screen:
     """Return the first screen of a run, from what was judged of it."""
     window, findings, phases = judged.window, judged.judgement.findings, judged.catalogue.phases.phases
+    first, last = window.span
     return Screen(
         loss=loss,
         calm=calm,
@@ -57,7 +58,7 @@ def screen(
         within_add_batch=tuple(within_add_batch(judged)),
         after=_after(window, best) if best else None,
         headroom=_headroom(window),
-        span_ms=_span(window),
+        span_ms=round((last - first).total_seconds() * 1000) if first and last else None,
         backlog_untold=_backlog_untold(window, loss, findings),
         unopened=is_unopened(window),
         troubles=tuple(troubles(judged, loss, best)),
@@ -98,11 +99,6 @@ def is_unopened(window: Window) -> bool:
     return long and most and ("jobs" not in window.batches or bool(np.isnan(window.batches["jobs"]).all()))
 
 
-def _span(window: Window) -> int | None:
-    first, last = window.span
-    return round((last - first).total_seconds() * 1000) if first and last else None
-
-
 def _after(window: Window, best: BestStep) -> After | None:
     """The record latency after the best step; None where it promises nothing of it."""
     now, promise = measured(window, "record_latency_ms"), best.advice.saves_latency_ms
@@ -124,10 +120,11 @@ def _with_fewer_spikes(window: Window, now: Quantiles, promise: Promise) -> Afte
     A step that makes them ten times as seldom leaves a tenth, and one batch in a hundred may still make the p99.
     """
     excess = sure(window, "spike_excess_ms")
-    ends = [latency_with_spikes(window, max(0.0, 1 - ms / excess)) for ms in (promise.high, promise.low) if excess]
-    if not ends or not all(isinstance(end, Quantiles) for end in ends):
+    if not excess:
         return None
-    most, least = (end for end in ends if isinstance(end, Quantiles))
+    most, least = (latency_with_spikes(window, max(0.0, 1 - ms / excess)) for ms in (promise.high, promise.low))
+    if not (isinstance(most, Quantiles) and isinstance(least, Quantiles)):
+        return None
     if most.p99 > (1 - ranking()["least_of_p99"]) * now.p99:
         return None
     return After(
@@ -155,34 +152,19 @@ def _also(findings: Sequence[Finding], best: BestStep | None, loss: Loss | None)
     """
     steps = [step for finding in findings for step in finding.steps if step.legal != "no" and not step.untold_kinds]
     first = best.step if best else next((step.id for step in steps if step.takes == "new_checkpoint"), None)
-    offers = {
-        step.id: (finding.rule, step)
-        for finding in reversed(findings)
-        for step in finding.steps
-        if step.legal != "no" and _gains(step) and step.id != first and not (best and sets(step) & sets(best.advice))
-    }
     good = ranking()["good_part"] * loss.ms if loss is not None and loss.ms else float("inf")
-    found = [
-        (step, AlsoStep(rule=rule, step=step.id, cheap=step.takes in ("nothing", "restart") and _gain(step) >= good))
-        for rule, step in offers.values()
-    ]
-    yield from (
-        also for _, also in sorted(found, key=lambda one: (not one[1].cheap, one[0].legal != "yes", -_gain(one[0])))
-    )
-
-
-def _gains(step: Advice) -> bool:
-    promise = felt(step)
-    return (
-        promise is not None
-        and promise.high >= ranking()["least_gain_ms"]
-        and (promise.expected is None or promise.expected >= ranking()["least_gain_ms"])
-    )
-
-
-def _gain(step: Advice) -> float:
-    promise = felt(step)
-    return promise.likely if promise else 0.0
+    least, found = ranking()["least_gain_ms"], {}
+    for finding in reversed(findings):
+        for step in finding.steps:
+            promise = felt(step)
+            if promise is None or min(promise.high, promise.told) < least:
+                continue
+            if step.legal == "no" or step.id == first or (best and sets(step) & sets(best.advice)):
+                continue
+            cheap = step.takes in ("nothing", "restart") and promise.likely >= good
+            found[step.id] = AlsoStep(rule=finding.rule, step=step.id, cheap=cheap), step, promise.likely
+    ranked = sorted(found.values(), key=lambda one: (not one[0].cheap, one[1].legal != "yes", -one[2]))
+    yield from (also for also, *_ in ranked)
 
 
 def _refused(findings: Iterable[Finding], window: Window) -> Iterator[Refused]:
@@ -211,7 +193,8 @@ def _question(
     ]
     if window.facts.value("trigger") is None:  # what interval it has is asked of a trigger
         rules, steps = ([(_ASKED_FIRST.get(fact, fact), name) for fact, name in pairs] for pairs in (rules, steps))
-    weight = Counter(fact for fact, _ in {*rules, *steps} if _can_be_asked(fact))
+    can_be_asked = {fact.name for fact in FACTS.values() if fact.settable and fact.asks}
+    weight = Counter(fact for fact, _ in {*rules, *steps} if fact in can_be_asked)
     if not weight:
         return None
     held = set() if best else {fact for finding in findings for step in finding.steps for fact in step.untold_kinds}
@@ -225,10 +208,6 @@ def _question(
         rules=tuple(dict.fromkeys(rule for name, rule in rules if name == fact)),
         steps=tuple(dict.fromkeys(step for name, step in steps if name == fact)),
     )
-
-
-def _can_be_asked(fact: str) -> bool:
-    return fact in FACTS and FACTS[fact].settable and bool(FACTS[fact].asks)
 
 
 def _give(name: str) -> str:

@@ -41,14 +41,16 @@ def series(run: Window, judged: Window, since: Since, *, most: int = MOST_POINTS
     duration = run.batches["trigger_execution_ms"]
     at = thinned(duration, most)
     column = {name: _numbers(run.batches[name], at) for name in _COLUMNS}
-    shown = {name: _metric(run, metric, at) for name, metric in _METRICS.items()}
+    shown = {name: _numbers(measured(run, metric), at) for name, metric in _METRICS.items()}
+    phases = {name: run.batches[column] for column, name in PHASES.items()}
+    known = not isinstance(measure(judged, "record_latency_ms"), Missing)  # else it is of no batch
     return Series(
         batches=len(run),
         timestamp=tuple(moment(instant(ms)) for ms in run.batches["timestamp"][at]),
         batch_id=tuple(None if np.isnan(one) else int(one) for one in run.batches["batch_id"][at]),
-        phases_ms=_phases(run, at),
+        phases_ms={name: _numbers(values, at) for name, values in phases.items() if np.nansum(values) > 0},
         parts_ms={name.removesuffix("_ms"): _numbers(values, at) for name, values in part_columns(run).items()},
-        record_latency_ms=_latency(run, judged, at),
+        record_latency_ms=_numbers(typical_by_batch(run) if known else None, at),
         cold=_flags(run.executed["cold"], at),
         judged=_flags(_among(run, judged), at),
         spike=_flags(_spikes(duration, judged), at),
@@ -100,28 +102,11 @@ def _sample(judged: Window) -> Sample | None:
     )
 
 
-def _numbers(values: np.ndarray, at: np.ndarray) -> tuple[float | None, ...]:
+def _numbers(values: object, at: np.ndarray) -> tuple[float | None, ...]:
+    """Return the values at these places; None for one that is unknown, and for each where they are no array."""
+    if not isinstance(values, np.ndarray):
+        return (None,) * len(at)
     return tuple(None if np.isnan(one) else float(f"{one:.6g}") for one in values[at])
-
-
-def _nothing(at: np.ndarray) -> tuple[None, ...]:
-    return (None,) * len(at)
-
-
-def _metric(run: Window, name: str, at: np.ndarray) -> tuple[float | None, ...]:
-    found = measured(run, name)
-    return _numbers(found, at) if isinstance(found, np.ndarray) else _nothing(at)
-
-
-def _phases(run: Window, at: np.ndarray) -> dict[str, tuple[float | None, ...]]:
-    columns = {name: run.batches[column] for column, name in PHASES.items()}
-    return {name: _numbers(values, at) for name, values in columns.items() if np.nansum(values) > 0}
-
-
-def _latency(run: Window, judged: Window, at: np.ndarray) -> tuple[float | None, ...]:
-    """Where record latency is not known of the judged batches, it is of no batch."""
-    typical = None if isinstance(measure(judged, "record_latency_ms"), Missing) else typical_by_batch(run)
-    return _nothing(at) if typical is None else _numbers(typical, at)
 
 
 def _among(run: Window, judged: Window) -> np.ndarray:

@@ -68,7 +68,8 @@ def _stall(pace: _Pace | None, doing: Doing, limits: Mapping[str, Any]) -> Stall
         if doing.met is None:
             return None
         pace = _Pace(doing.met, math.inf if doing.oldest is None else doing.oldest, 0.0, 0.0)  # no batch has ended
-    if doing.at - pace.ended >= _quiet(pace, limits) and _is_unheard(pace, doing, limits):
+    unheard = doing.newest is not None and doing.newest - pace.newest >= limits["unheard_batches"]
+    if doing.at - pace.ended >= _quiet(pace, limits) and unheard:
         says = limits["unheard_says"].format(newest=doing.newest)
         return Stall(word="unheard", since=_iso(pace.ended), says=says)
     heard = max(pace.ended, doing.idle or pace.ended)
@@ -95,10 +96,6 @@ def _word(pace: _Pace, doing: Doing) -> tuple[StallWord, str]:
 def _quiet(pace: _Pace, limits: Mapping[str, Any]) -> timedelta:
     """Return how long no batch may end before anything is said."""
     return timedelta(seconds=max(limits["least_seconds"], limits["times_usual"] * pace.usual_ms / 1000))
-
-
-def _is_unheard(pace: _Pace, doing: Doing, limits: Mapping[str, Any]) -> bool:
-    return doing.newest is not None and doing.newest - pace.newest >= limits["unheard_batches"]
 
 
 def _iso(at: datetime) -> str:

@@ -23,6 +23,7 @@ LONGEST: Final = 60.0
 """Times the interval or batch of today: no longer interval is looked for."""
 HALVINGS: Final = 12
 LEAST_MS: Final = 1.0
+_OF_WAVES: Final = ("waves_ms", "shuffle_waves_ms", "state_waves_excess_ms")
 _Offer = tuple[str, Advice]
 
 
@@ -72,7 +73,8 @@ def target(judged: Judged) -> Target | None:
         return Target(stat=stat, ms=wanted, verdict=verdict, now=today.rounded(), steps=search.in_order(best))
     nearest = _nearest(ways, Way((), today), stat)
     at_best = search.ends(nearest.steps)[0]
-    waves = Missing("a step ends them") if _ends_waves(nearest) else measure(window, "most_waves", "p50")
+    ends_waves = any(step.saves_of in _OF_WAVES for step in nearest.steps)  # those of today say nothing then
+    waves = Missing("a step ends them") if ends_waves else measure(window, "most_waves", "p50")
     return Target(
         stat=stat,
         ms=wanted,
@@ -92,11 +94,6 @@ def _nearest(ways: Sequence[Way], today: Way, stat: str) -> Way:
     best, kept = next(iter(ranked), today), next((way for way in ranked if not way.loses[0]), today)
     gains, keeps = (today.state.at(stat) - way.state.at(stat) for way in (best, kept))
     return kept if keeps >= ranking()["good_part"] * gains else best
-
-
-def _ends_waves(way: Way) -> bool:
-    """Whether a step of the way saves rounds of tasks, so that those of today say nothing of what is left."""
-    return any(step.saves_of in ("waves_ms", "shuffle_waves_ms", "state_waves_excess_ms") for step in way.steps)
 
 
 def _offers(findings: Sequence[Finding]) -> list[_Offer]:

@@ -121,13 +121,13 @@ def empty_triggers(triggers: Batches) -> str:
         return _without_add_batch(rows)
     asked = next((name for name in _ASKING if any_above_zero(rows[name])), None)
     took = _range(rows["trigger_execution_ms"])
-    asks = f", {_of_it(_range(rows[asked]), took)} asking the source for new data ({PHASES[asked]})" if asked else ""
+    asks = ""
+    if asked is not None:
+        part = _range(rows[asked])
+        of_it = "all" if part == took else part
+        asks = f", {of_it} of it asking the source for new data ({PHASES[asked]})"
     which = "The empty trigger takes" if len(triggers) == 1 else f"Each of {len(triggers):,} empty triggers takes"
     return f"{which} {took}{asks}.{_on_the_minute(rows['timestamp'])}{_state(triggers)}"
-
-
-def _of_it(part: str, whole: str) -> str:
-    return "all of it" if part == whole else f"{part} of it"
 
 
 def ran_batch(rows: Columns) -> np.ndarray:
