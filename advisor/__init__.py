@@ -18,40 +18,22 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "Compared",
-    "Report",
-    "__version__",
-    "analyze",
-    "attach",
-    "compare",
-    "read_checkpoint",
-    "read_progress",
-    "read_sightings",
-    "read_stages",
-    "trial",
-    "watch",
-]
+    "Compared", "Report", "__version__", "analyze", "attach", "compare", "read_checkpoint", "read_progress",
+    "read_sightings", "read_stages", "trial", "watch",
+]  # fmt: skip
 
 _HOMES = {
-    "analyze": "advisor.api",
-    "attach": "advisor.session",
-    "compare": "advisor.api",
-    "read_checkpoint": "advisor.api",
-    "read_progress": "advisor.api",
-    "read_sightings": "advisor.api",
-    "read_stages": "advisor.api",
-    "trial": "advisor.trials",
-    "watch": "advisor.session",
-    "Compared": "advisor.views.shown",
-    "Report": "advisor.views.shown",
-}
+    "Compared": "advisor.views.shown", "Report": "advisor.views.shown", "attach": "advisor.session",
+    "trial": "advisor.trials", "watch": "advisor.session",
+}  # fmt: skip
+"""Where the public names are defined that are not in the API's module."""
 
 
 def __getattr__(name: str) -> Any:
     """Loads a public name when it is first asked for, so that the command line starts fast."""
-    if name not in _HOMES:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    return getattr(import_module(_HOMES.get(name, "advisor.api")), name)
 
 
 def __dir__() -> list[str]:

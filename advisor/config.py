@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 
 from advisor.catalogue.plain import read_plain
 from advisor.errors import CatalogueError, UsageError, did_you_mean, short
-from advisor.facts import fact_named, read_value
+from advisor.facts import fact_named, read_value, value_in_words
 from advisor.vocabulary import LEVELS, Level
 
 NAME = "advisor.yaml"
@@ -63,16 +63,10 @@ def _fact(name: str, value: Any, wrong: list[str]) -> Any:
         if fact.kind == "version" and not isinstance(value, str):
             wrong.append(f"{name}: write the version in quotes, YAML reads {value!r} as a number")
             return None
-        return read_value(fact, _written(value), place="")
+        return read_value(fact, "null" if value is None else value_in_words(value), place="")
     except UsageError as error:
         wrong.append(str(error))
         return None
-
-
-def _written(value: Any) -> str:
-    if value is None:
-        return "null"
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 class QueryConfig(_Model):
@@ -159,19 +153,14 @@ def _read(path: Path) -> Config:
     if not wrong and not isinstance(content, dict | None):
         raise CatalogueError(str(path), "has no keys", "it may have 'ignore' and 'queries'")
     given = {key: value for key, value in (content or {}).items() if value is not None}  # a key of which all is comment
-    config = _validated(given, path, wrong)
+    config = Config()
+    try:
+        config = Config.model_validate(given)
+    except ValidationError as error:
+        wrong += [f"{path}: {_problem(found)}" for found in error.errors()]
     if wrong:
         raise CatalogueError("", "\n".join(wrong))
     return config
-
-
-def _validated(content: Any, path: Path, wrong: list[str]) -> Config:
-    """The configuration that `content` is, empty where it is none: `wrong` hears why."""
-    try:
-        return Config.model_validate(content)
-    except ValidationError as error:
-        wrong += [f"{path}: {_problem(found)}" for found in error.errors()]
-        return Config()
 
 
 _KEYS: dict[str, list[str]] = {"": [*Config.model_fields], "ignore": [*Ignore.model_fields]}

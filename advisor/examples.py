@@ -72,25 +72,14 @@ def _without(facts: Facts, unknown: Iterable[str]) -> Facts:
 def inside(example: Example, batch_ids: Iterable[int]) -> Inside:
     """What the example shows of the jobs of these batches."""
     short, key = example.batches, {"id": _QUERY, "run_id": _RUN}
-    shown = {number: _stages(example, number - short.batch_id) for number in batch_ids if short.parts or short.stages}
-    parts = [
-        {**key, "batch_id": number, "jobs": max(1, len({stage.get("job", at) for at, stage in enumerate(stages)}))}
-        | short.parts
-        | (other.parts if (other := _other(example, number - short.batch_id)) else {})
-        for number, stages in shown.items()
-    ]
-    stages = [
-        {**key, "batch_id": number, "job": at, "stage": at, "attempt": 0, **stage}
-        for number, every in shown.items()
-        for at, stage in enumerate(every)
-    ]
+    parts, stages = [], []
+    for number in batch_ids if short.parts or short.stages else ():
+        other, batch = _other(example, number - short.batch_id), {**key, "batch_id": number}
+        shown = other.stages if other and other.stages else short.stages
+        jobs = {stage.get("job", at) for at, stage in enumerate(shown)}
+        parts.append({**batch, "jobs": max(1, len(jobs))} | short.parts | (other.parts if other else {}))
+        stages += [{**batch, "job": at, "stage": at, "attempt": 0, **stage} for at, stage in enumerate(shown)]
     return Inside(pa.Table.from_pylist(parts, BATCH_PARTS), pa.Table.from_pylist(stages, STAGES))
-
-
-def _stages(example: Example, number: int) -> tuple[dict[str, Any], ...]:
-    """The stages of the example's batch of that number, from 0."""
-    other = _other(example, number)
-    return other.stages if other and other.stages else example.batches.stages
 
 
 def _other(example: Example, number: int) -> Every | None:
@@ -137,18 +126,17 @@ def _event(example: Example, number: int, row: Mapping[str, float], scale: float
         "batchId": short.batch_id + number,
         "durationMs": {name: round(ms * scale) for name, ms in row.items() if name != "numInputRows"},
         "stateOperators": [
-            _grown(_operator(operator, scale, number), short.state_growth * number) for operator in short.operators
+            _told("", operator, scale, number) | _grown(operator, short.state_growth * number)
+            for operator in short.operators
         ],
         "sources": list(_sources(example, number, round(row.get("numInputRows", ROWS)))),
     }
     if short.event_time:
         later = timedelta(milliseconds=short.event_time_growth_ms * number)
-        newest = (
-            {"max": _written(datetime.strptime(short.event_time["max"], "%Y-%m-%dT%H:%M:%S.%fZ") + later)}
-            if later
-            else {}
-        )
-        event["eventTime"] = short.event_time | newest
+        event["eventTime"] = dict(short.event_time)
+        if later:
+            newest = datetime.strptime(short.event_time["max"], "%Y-%m-%dT%H:%M:%S.%fZ")
+            event["eventTime"]["max"] = _written(newest + later)
     return event | ({"sink": {"description": short.sink, "numOutputRows": -1}} if short.sink else {})
 
 
@@ -170,24 +158,16 @@ def _timing(example: Example, row: Mapping[str, float], at: float, gap: float) -
 
 
 def _grown(operator: dict[str, Any], rows: int) -> dict[str, Any]:
-    return operator | {"numRowsTotal": operator["numRowsTotal"] + rows} if rows else operator
-
-
-def _operator(operator: Mapping[str, Any], scale: float, number: int) -> dict[str, Any]:
-    """The operator with its times scaled as the batch's own are; counts of the state's cache grow by the batch."""
-    return {name: _told(name, value, scale, number) for name, value in operator.items()}
+    return {"numRowsTotal": operator["numRowsTotal"] + rows} if rows else {}
 
 
 def _told(name: str, value: Any, scale: float, number: int) -> Any:
+    """An operator, or a part of it, its times scaled as the batch's own; counts of the state's cache grow by batch."""
     if isinstance(value, dict):
-        return _operator(value, scale, number)
+        return {inner: _told(inner, of, scale, number) for inner, of in value.items()}
     if f"custom:{name}" in CACHE_COUNTERS:
         return value * number
-    return round(value * scale) if _is_time(name) else value
-
-
-def _is_time(name: str) -> bool:
-    return name.endswith(("Ms", "Latency"))
+    return round(value * scale) if name.endswith(("Ms", "Latency")) else value
 
 
 def _sources(example: Example, number: int, rows: int) -> Iterator[dict[str, Any]]:

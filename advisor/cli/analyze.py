@@ -20,7 +20,7 @@ from advisor.errors import InputError
 from advisor.vocabulary import LEVELS, worst
 
 if TYPE_CHECKING:
-    from advisor.contract import Fleet, Input
+    from advisor.contract import Input
     from advisor.vocabulary import Level
 
 _HELP = """Read progress from PATHS, and say which change helps.
@@ -180,20 +180,17 @@ def _fleet(paths: tuple[str, ...], options: dict[str, Any]) -> Level | None:
     asked = {name: options[name] for name in ("save_table", "incremental")}
     with _wanted(paths, options) as wanted:
         report = analyze_fleet(paths, stages=options["stages"], **asked, **wanted)
-    put(_rendered_fleet(report, options), options)
-    _refuse_only_broken(paths, report.input, judged=True)
-    return worst(finding.level for query in report.queries for finding in query.findings)
-
-
-def _rendered_fleet(report: Fleet, options: dict[str, Any]) -> str:
     if options["form"] == "json":
         from advisor.contract import as_json
 
-        return as_json(report) + "\n"
-    from advisor.views import fleet
+        put(as_json(report) + "\n", options)
+    else:
+        from advisor.views import fleet
 
-    view = fleet.fleet_as_markdown if options["form"] == "markdown" else fleet.fleet_as_text
-    return view(report, everything=options["everything"])
+        view = fleet.fleet_as_markdown if options["form"] == "markdown" else fleet.fleet_as_text
+        put(view(report, everything=options["everything"]), options)
+    _refuse_only_broken(paths, report.input, judged=True)
+    return worst(finding.level for query in report.queries for finding in query.findings)
 
 
 @contextmanager
@@ -201,9 +198,8 @@ def _wanted(paths: tuple[str, ...], options: dict[str, Any]) -> Iterator[dict[st
     """Yield what the call takes besides the paths: the session of the engine and a progress bar among it."""
     from advisor.api import refuse
 
-    named = {name: options[name] for name in ("config", "rules", "last", "since", "until")} | {
-        "set": facts_given(options)
-    }
+    named = {name: options[name] for name in ("config", "rules", "last", "since", "until")}
+    named["set"] = facts_given(options)
     if options["engine"] == "spark":
         refuse(paths, **named)
     with _session(options) as spark, counter() if spark else bar(paths) as progress:

@@ -65,12 +65,8 @@ def checkpoint(path: str, **options: Any) -> int:
 
     check_output(options)
     found = clean_all(read_checkpoint(path, before=options["before"], log=options["log"] or None, set=options["given"]))
-    shown = (
-        ascii_json(as_json(found) + "\n")
-        if options["form"] == "json"
-        else checkpoint_as_text(found, **terminal(options))
-    )
-    put(shown, options)
+    as_text = options["form"] == "text"
+    put(checkpoint_as_text(found, **terminal(options)) if as_text else ascii_json(as_json(found) + "\n"), options)
     given = {one.answer for one in found.answers or found.start}
     failing = {"no": {"no"}, "only-so": {"no", "only_so", "if"}}.get(options["fail_on"] or "", set())
     return FAILED_ON if given & failing else 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -11,9 +11,6 @@ from advisor.cli.options import PERCENT, output_options, stages_option, wish_opt
 from advisor.cli.output import check_output, put, rendered
 from advisor.cli.start import start
 from advisor.errors import UsageError
-
-if TYPE_CHECKING:
-    from advisor.views.shown import Compared
 
 _HELP = """Compare the run in AFTER with that in BEFORE: phases, record latency, settings, and whether what was promised
 from BEFORE was kept. Without AFTER: each query's newest run in BEFORE is compared with the run before it.
@@ -55,15 +52,10 @@ def compare(before: str, after: str | None, **options: Any) -> int:
     chosen = {name: options[name] for name in ("config", "rules", "query", "before_run", "after_run", "stages")}
     found = compared(before, after, set=options["given"], **chosen)
     put(rendered(found, options), options)
-    return _exit(found, options["fail_if_slower"])
-
-
-def _exit(found: Compared, percent: float | None) -> int:
-    """The exit code; UsageError where a limit was given that cannot be judged."""
-    if percent is None:
+    if (percent := options["fail_if_slower"]) is None:
         return 0
     if found.slower_by_more_than(percent) and not found.mixed:
         return FAILED_ON
-    if found.undecided:
+    if found.undecided:  # the limit cannot be judged
         raise UsageError("--fail-if-slower", found.undecided[0].rstrip("."), "compare longer runs at the same load")
     return 0

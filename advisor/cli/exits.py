@@ -48,7 +48,7 @@ def _code(call: Callable[[], Any]) -> int:
     except (KeyboardInterrupt, click.Abort):
         return STOPPED
     except (BrokenPipeError, SystemExit):  # click leaves by itself for one reason only: the pipe is closed
-        _close_quietly()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python complains once more when it exits
         return PIPE_CLOSED
     except click.exceptions.Exit as ended:
         return ended.exit_code
@@ -88,14 +88,6 @@ def _safe(words: str, *, hidden: bool = False) -> str:
     from advisor.views.clean import clean, no_commands
 
     safe = words if hidden else hide_lines(words)
-    lines = "\n".join(_indent(line) + clean(line) for line in safe.splitlines())
+    indents = ((line, len(line) - len(line.lstrip(" "))) for line in safe.splitlines())
+    lines = "\n".join(" " * indent + clean(line) for line, indent in indents)
     return no_commands(lines) or "failed without a word"
-
-
-def _indent(line: str) -> str:
-    return " " * (len(line) - len(line.lstrip(" ")))
-
-
-def _close_quietly() -> None:
-    """Point stdout at nothing: Python would complain about the closed pipe once more when it exits."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -187,9 +187,20 @@ def _as_lines(row: Row) -> str:
 
 def _put_table(rows: Sequence[Row], options: Mapping[str, Any], shown: Sequence[str] = ()) -> None:
     """Print the rows in the form that is asked for; as text these columns only, where some are named."""
-    views = {"json": _as_json, "markdown": _as_markdown}
-    view = views.get(options["form"])
-    put(view(rows) if view else _as_text([{key: row[key] for key in shown or row} for row in rows], options), options)
+    if options["form"] == "json":
+        put(_as_json(rows), options)
+        return
+    from advisor.views import console, markdown
+
+    as_text = options["form"] == "text"
+    columns = [key for key in rows[0] if not as_text or not shown or key in shown]
+    cells = [[row[key] for key in columns] for row in rows]
+    if as_text:
+        page = console.console(**terminal(options))
+        page.print(console.table(columns, cells, no_wrap=True))  # the first column, which names a row, is never broken
+        put(console.written(page), options)
+    else:
+        put("\n".join(markdown.table(columns, ["---"] * len(columns), cells)) + "\n", options)
 
 
 def _values(fact: Fact) -> str:
@@ -204,19 +215,3 @@ def _values(fact: Fact) -> str:
 
 def _as_json(data: object) -> str:
     return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
-
-
-def _as_markdown(rows: Sequence[Row]) -> str:
-    from advisor.views.markdown import table
-
-    columns = list(rows[0])
-    return "\n".join(table(columns, ["---"] * len(columns), [list(row.values()) for row in rows])) + "\n"
-
-
-def _as_text(rows: Sequence[Row], options: Mapping[str, Any]) -> str:
-    """The rows in columns; the first one, by which a row is named, is never broken."""
-    from advisor.views.console import console, table, written
-
-    page = console(**terminal(options))
-    page.print(table(list(rows[0]), [list(row.values()) for row in rows], no_wrap=True))
-    return written(page)

@@ -44,7 +44,14 @@ def check_output(options: Mapping[str, Any], paths: Iterable[str] = ()) -> None:
 def check_new(option: str, output: str, paths: Iterable[str]) -> None:
     """Raise UsageError where no file of this name can be written, and where it is one of the files that are read."""
     check_place(option, Path(output))
-    _check_not_read(paths, option, output)
+    if not Path(output).is_file():
+        return
+    from advisor.sources.paths import STDIN, expand, in_zip, is_url
+
+    for path in (one.path for given in paths if given != STDIN and not is_url(given) for one in expand([given])):
+        archive, _ = in_zip(path) or (path, "")
+        if Path(archive).exists() and Path(archive).samefile(output):
+            raise UsageError(f"{option} {output}", "is one of the files that are read", "name another file")
 
 
 def check_place(option: str, path: Path) -> None:
@@ -53,17 +60,6 @@ def check_place(option: str, path: Path) -> None:
         raise UsageError(f"{option} {path}", "is a directory", "name a file in it")
     if not path.parent.is_dir():
         raise UsageError(f"{option} {path}", "there is no such directory", "create it, or name another file")
-
-
-def _check_not_read(paths: Iterable[str], option: str, output: str) -> None:
-    from advisor.sources.paths import STDIN, expand, in_zip, is_url
-
-    if not Path(output).is_file():
-        return
-    for path in (one.path for given in paths if given != STDIN and not is_url(given) for one in expand([given])):
-        archive, _ = in_zip(path) or (path, "")
-        if Path(archive).exists() and Path(archive).samefile(output):
-            raise UsageError(f"{option} {output}", "is one of the files that are read", "name another file")
 
 
 def to_file(options: Mapping[str, Any]) -> bool:

@@ -67,6 +67,7 @@ FROM_4 = click.IntRange(min=4)
 def trial(function: str, **options: Any) -> None:
     """Carry out the trial and print its result."""
     from advisor import catalogue
+    from advisor.comparison.interleaved import order
     from advisor.trials import trial as tried
     from advisor.trials.guard import check_unbuilt
     from advisor.trials.length import Length
@@ -74,7 +75,10 @@ def trial(function: str, **options: Any) -> None:
     from advisor.trials.steps import known
 
     check_output(options)
-    _check_runs(options["runs"], options["most_runs"])
+    runs, most = options["runs"], options["most_runs"]
+    order(runs)
+    if most is not None and most < runs:
+        raise UsageError("--most-runs", f"{most} is less than --runs {runs}", "give as many, or leave it out")
     steps = _steps(options)
     known(steps, catalogue.load())  # before the module is imported, and all of these before Spark is started
     Length(options["batches"], options["seconds"]).check()
@@ -85,15 +89,6 @@ def trial(function: str, **options: Any) -> None:
     with session("trial", pairs("--spark", options["spark"])) as started:
         found = tried(build, steps, spark=started, say=lambda words: click.echo(words, err=True), **chosen)
     put(rendered(found, options), options)
-
-
-def _check_runs(runs: int, most: int | None) -> None:
-    """UsageError, before Spark is started, for numbers of runs that do not go together."""
-    from advisor.comparison.interleaved import order
-
-    order(runs)
-    if most is not None and most < runs:
-        raise UsageError("--most-runs", f"{most} is less than --runs {runs}", "give as many, or leave it out")
 
 
 def _steps(options: dict[str, Any]) -> list[Any]:

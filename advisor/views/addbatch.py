@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from advisor.contract import BatchPart, InsideBatch, QueryEntry, StageSpan, Timeline
@@ -94,12 +94,9 @@ def stages(timeline: Timeline) -> list[Bar]:
 
 def counted(inside: InsideBatch) -> str:
     """`1 job, 2 stages and 4 tasks each`."""
-    counts = [f"{number:g} {word}{'' if number == 1 else 's'}" for number, word in _counts(inside)]
-    return f"{', '.join(counts[:-1])} and {counts[-1]} each"
-
-
-def _counts(inside: InsideBatch) -> tuple[tuple[float, str], ...]:
-    return (inside.jobs, "job"), (inside.stages, "stage"), (inside.tasks, "task")
+    counts = ((inside.jobs, "job"), (inside.stages, "stage"), (inside.tasks, "task"))
+    jobs, stages, tasks = (f"{number:g} {word}{'' if number == 1 else 's'}" for number, word in counts)
+    return f"{jobs}, {stages} and {tasks} each"
 
 
 def _stage(span: StageSpan) -> str:
@@ -123,7 +120,7 @@ def meaning(part: BatchPart, inside: InsideBatch) -> str:
     """What the part is, with its tasks and what its jobs say of themselves."""
     words = part.what or PARTS.get(part.name, ("", ""))[1]
     if part.name == "slots_wait" and inside.waited_for:
-        words = f"tasks of {_listed(inside.waited_for)} held them"
+        words = f"tasks of {', '.join(inside.waited_for)} held them"
     return f"{words}, {text.plural(part.tasks, 'task')}" if part.tasks else words
 
 
@@ -135,7 +132,3 @@ def _told(part: BatchPart) -> str:
 def short(name: str) -> str:
     """Return a part in a word or two."""
     return PARTS.get(name, (name.replace("_", " "), ""))[0]
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(names)

@@ -13,7 +13,6 @@ from advisor.views.paste import pastes
 
 if TYPE_CHECKING:
     from advisor.checkpoint.record import Answer, Checkpoint, Store
-    from advisor.contract import Stage
 
 _SAYS: Final = {"yes": "yes", "no": "no", "only_so": "only so", "if": "it depends"}
 _COLOR: Final = {"yes": "green", "no": "red", "only_so": "yellow", "if": "yellow"}
@@ -30,15 +29,12 @@ _SHOWN_CONFS: Final = (
 def checkpoint_as_text(found: Checkpoint, *, width: int, color: bool) -> str:
     """Return what was found, the answers first."""
     page = console(width, color=color)
-    page.print(Text.assemble((f"Checkpoint {found.path}", "bold"), f"  {_whose(found)}"), soft_wrap=True)
+    whose = f"query {found.query_id}" if found.query_id else "no query id"
+    written_last = f", last written {found.newest}" if found.newest else ""
+    page.print(Text.assemble((f"Checkpoint {found.path}", "bold"), f"  {whose}{written_last}"), soft_wrap=True)
     rows: list[Sequence[str | Text]] = [*_starts(found), *_again(found), *_answers(found.answers), *_holds(found)]
     page.print(columns(rows, {"style": "bold", "no_wrap": True}))
     return written(page)
-
-
-def _whose(found: Checkpoint) -> str:
-    query = f"query {found.query_id}" if found.query_id else "no query id"
-    return f"{query}, last written {found.newest}" if found.newest else query
 
 
 def _starts(found: Checkpoint) -> Iterator[tuple[str, Text]]:
@@ -71,13 +67,9 @@ def _again(found: Checkpoint) -> Iterator[tuple[str, str]]:
 def _answers(answers: Iterable[Answer]) -> Iterator[tuple[str, Text]]:
     for answer in answers:
         yield "MAY I", Text.assemble((answer.asked, "bold"), ": ", _said(answer))
-        for number_, stage in enumerate(answer.stages, 1):
-            yield "", Text(f"  {number_}. {_stage(stage)}")
-
-
-def _stage(stage: Stage) -> str:
-    pasted = "; ".join(" ".join(line.strip() for line in one.lines) for one in pastes(stage.change))
-    return f"{': '.join(one for one in (stage.do, pasted) if one)} (until {stage.until})"
+        for nth, stage in enumerate(answer.stages, 1):
+            pasted = "; ".join(" ".join(line.strip() for line in one.lines) for one in pastes(stage.change))
+            yield "", Text(f"  {nth}. {': '.join(filter(None, (stage.do, pasted)))} (until {stage.until})")
 
 
 def _holds(found: Checkpoint) -> Iterator[tuple[str, str]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from rich.console import Console
 from rich.text import Text
 
-from advisor.contract import Comparison, Comparisons, Effect, Interval, KeptPromise, Promise, Report, Trial
+from advisor.contract import Comparison, Comparisons, Effect, Interval, KeptPromise, Report, Trial
 from advisor.views import text, wording
 from advisor.views.clean import clean_all
 from advisor.views.console import WIDTH, console, grid, heading, indented, table, written
@@ -106,9 +106,10 @@ def _effect(one: Effect) -> tuple[str, ...]:
 def promise_rows(entry: Comparison | Trial) -> Iterator[tuple[str, str]]:
     """(verdict, what was promised and what was measured), a row for each promise."""
     for kept in entry.promises:
-        saved = kept.measured_ms
+        saved, promise = kept.measured_ms, kept.predicted_ms
+        promised = f"up to about {text.ms(promise.high)}" if promise.expected is None else text.saving(promise)
         measured = f"measured {text.ms(saved.value)} ({_interval(saved)}); " if saved else ""
-        yield outcome(kept), f"{_of(kept)}: promised {_promised(kept.predicted_ms)}; {measured}{kept.because}"
+        yield outcome(kept), f"{_of(kept)}: promised {promised}; {measured}{kept.because}"
 
 
 def outcome(kept: KeptPromise) -> str:
@@ -119,10 +120,6 @@ def outcome(kept: KeptPromise) -> str:
 
 def _of(kept: KeptPromise) -> str:
     return f"{kept.do}, {'per batch' if kept.of == 'batch' else 'in record latency'}"
-
-
-def _promised(saves: Promise) -> str:
-    return text.saving(saves) if saves.expected is not None else f"up to about {text.ms(saves.high)}"
 
 
 def _interval(ends: Interval) -> str:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from advisor.contract import (
     Advice,
-    After,
     Capacity,
     Latencies,
     Loss,
@@ -63,12 +62,7 @@ _ENDS = {
     "event_hubs": "Event Hubs",
     "auto_loader": "Auto Loader",
 }
-_TAKES = {
-    "nothing": "no restart",
-    "restart": "restart",
-    "new_checkpoint": "new checkpoint",
-    "stages": "in stages",
-}
+_TAKES = {"nothing": "no restart", "restart": "restart", "new_checkpoint": "new checkpoint", "stages": "in stages"}
 _ANSWERS = {
     "reached": "reached",
     "reached with steps": "reached with these steps, in this order",
@@ -77,6 +71,7 @@ _ANSWERS = {
     "unknown": "not known",
 }
 _WAIT = "waiting for the batch"
+_SOONER, _SHORTER = "each record arrives {} sooner", "{} per batch"
 _OPEN_IT = (
     "Find out what addBatch spends its time on before changing anything; progress alone does not show it. Bring the "
     "event log or the driver log at INFO (docs/stages.md), or look at a batch's stages in Spark's UI."
@@ -96,15 +91,11 @@ def kind_of_query(query: QueryEntry) -> str:
     if ends and not query.value("source"):
         ends.insert(0, "")
     spark = version(query) + " (newer than all tried)" * is_untried(query.spark_version)
-    return " · ".join(filter(None, (" → ".join(ends).lstrip(), spark, _state_kept(query), _trigger(query))))
-
-
-def _state_kept(query: QueryEntry) -> str:
     stateful, partitions = query.value("stateful"), query.metrics.get("state_partitions", _NONE).p50
-    if stateful is None:
-        return ""
-    kept = f", {text.plural(round(partitions), 'state partition')}" if partitions else ""
-    return f"stateful{kept}" if stateful else "stateless"
+    kept = "" if stateful is None else "stateful" if stateful else "stateless"
+    if stateful and partitions:
+        kept += f", {text.plural(round(partitions), 'state partition')}"
+    return " · ".join(filter(None, (" → ".join(ends).lstrip(), spark, kept, _trigger(query))))
 
 
 def _trigger(query: QueryEntry) -> str:
@@ -317,13 +308,11 @@ def within_add_batch(query: QueryEntry, width: int | None = None) -> str:
     """Return `of addBatch: state commit 36 %, ...`, or its parts where jobs were seen; empty where nothing is known."""
     if query.inside:
         return sentence(query, width)
-    said = ", ".join(f"{loss_name(part)} {_share(part)}" for part in query.screen.within_add_batch)
-    return f"of addBatch: {said}" if said else ""
-
-
-def _share(part: Part) -> str:
-    at_most = "" if part.share_at_most is None else f" to {100 * part.share_at_most:.0f}"
-    return f"{100 * part.share:.0f}{at_most} %"
+    said = []
+    for part in query.screen.within_add_batch:
+        at_most = "" if part.share_at_most is None else f" to {100 * part.share_at_most:.0f}"
+        said.append(f"{loss_name(part)} {100 * part.share:.0f}{at_most} %")
+    return f"of addBatch: {', '.join(said)}" if said else ""
 
 
 def slowest(query: QueryEntry) -> str:
@@ -366,21 +355,18 @@ def gain(query: QueryEntry, step: Advice) -> str:
     after, p99 = query.screen.after, query.metrics.get("record_latency_ms", _NONE).p99
     if after is not None and after.without_spikes and p99 is not None:
         often = f"{found}; " if (found := gain_in_short(step)) else ""
-        return f"{often}p99 of the record latency {text.ms(p99)} → {_then_p99(after)}"
-    said = (_sooner(step.saves_latency_ms), _shorter(step.saves_ms))
-    return next(filter(None, said), "not known before it is tried") + _waits_for_two(query, step)
-
-
-def _then_p99(after: After) -> str:
-    if after.at_best or after.p99_high is None:
-        return f"at best {text.ms(after.p99)}"
-    return f"{text.ms(after.p99)} to {text.ms(after.p99_high)}"
+        at_best = after.at_best or after.p99_high is None
+        then = f"at best {text.ms(after.p99)}" if at_best else f"{text.ms(after.p99)} to {text.ms(after.p99_high)}"
+        return f"{often}p99 of the record latency {text.ms(p99)} → {then}"
+    said = _promised(step.saves_latency_ms, _SOONER) or _promised(step.saves_ms, _SHORTER)
+    return (said or "not known before it is tried") + _waits_for_two(query, step)
 
 
 def gain_in_short(step: Advice) -> str:
     """Return what the step saves, without its interval; empty where it promises nothing."""
     promise = step.saves_latency_ms or step.saves_ms
-    said = _sooner(promise) if step.saves_latency_ms else _shorter(promise, step.ends_slow_batches)
+    of = _SOONER if step.saves_latency_ms else _SHORTER + " on average" * step.ends_slow_batches
+    said = _promised(promise, of)
     measured = promise is not None and promise.expected is not None
     return said.partition(" (")[0] + ("" if measured or not said else ", not measured yet")
 
@@ -391,17 +377,8 @@ def saved_share(query: QueryEntry, step: Advice) -> float | None:
     return min(1.0, step.saves_ms.likely / whole) if step.saves_ms and step.saves_ms.expected and whole else None
 
 
-def _sooner(promise: Promise | None) -> str:
-    """Return what a record gains; empty below a millisecond."""
-    return _promised(promise, "each record arrives {} sooner")
-
-
-def _shorter(promise: Promise | None, on_average: bool = False) -> str:
-    """Return what a batch gains; empty below a millisecond."""
-    return _promised(promise, "{} per batch" + " on average" * on_average)
-
-
 def _promised(promise: Promise | None, of: str) -> str:
+    """Return what a record or a batch gains; empty below a millisecond."""
     if promise is None or promise.high < 1:
         return ""
     if promise.expected is None:
@@ -476,7 +453,8 @@ def together(query: QueryEntry) -> str:
     if query.together is None:
         return ""
     does = {step.id: step.do for finding in query.findings for step in finding.steps}
-    return f"{_shorter(query.together.saves_ms)}: {'; '.join(does[named.step] for named in query.together.steps)}"
+    steps = "; ".join(does[named.step] for named in query.together.steps)
+    return f"{_promised(query.together.saves_ms, _SHORTER)}: {steps}"
 
 
 def question(asked: Question) -> str:
@@ -502,7 +480,8 @@ def no_step(query: QueryEntry) -> str:
         return f"{do}{f': {gained}' if gained else ''}. {tail}"
     if _with_a_new_checkpoint(query, rash=True):
         return f"{_MORE_BATCHES}: what may help needs a new checkpoint, and these show too little for that."
-    if _waits_for_an_answer(query):
+    kinds = {fact for finding in query.findings for step in finding.steps for fact in step.untold_kinds}
+    if query.screen.unsure and query.screen.unsure.fact in kinds:
         return "Answer the question below first: which step helps depends on it."
     if query.screen.unopened and not query.screen.calm:
         return _OPEN_IT
@@ -518,13 +497,6 @@ def _with_a_new_checkpoint(query: QueryEntry, rash: bool = False) -> list[Advice
     """Return, of a query without a best step, the steps that Spark may take all the same, or those that are rash."""
     steps = [step for one in query.findings for step in one.steps if step.legal != "no" and one.is_rash(step) == rash]
     return [step for step in steps if step.takes == "new_checkpoint" and not step.untold_kinds]
-
-
-def _waits_for_an_answer(query: QueryEntry) -> bool:
-    """Whether the question is one that decides which step is made for this query."""
-    asked = query.screen.unsure
-    kinds = {fact for finding in query.findings for step in finding.steps for fact in step.untold_kinds}
-    return asked is not None and asked.fact in kinds
 
 
 def _looked_at(query: QueryEntry) -> str:

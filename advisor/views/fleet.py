@@ -69,17 +69,11 @@ def _parts(report: Fleet, everything: bool) -> Iterator[_Part]:
 
 def _tables(report: Fleet) -> Iterator[tuple[int, _Part]]:
     """Yield each list of the report, and how many of its rows are shown at first."""
-    changes = [
-        (
-            change.do,
-            str(change.queries),
-            per_hour(change.recoverable),
-            ", ".join(f"{count} {legal}" for legal, count in sorted(change.legal.items(), reverse=True)),
-            change.takes.replace("_", " "),
-            ", ".join(change.most_for),
-        )
-        for change in report.changes
-    ]
+    changes = []
+    for one in report.changes:
+        legal = ", ".join(f"{count} {legal}" for legal, count in sorted(one.legal.items(), reverse=True))
+        takes, most_for = one.takes.replace("_", " "), ", ".join(one.most_for)
+        changes.append((one.do, str(one.queries), per_hour(one.recoverable), legal, takes, most_for))
     columns = ("change", "queries", "wins", "legal", "takes", "most for")
     yield _MOST, _Part("Changes, by what they win over all queries", "", columns, changes)
     queries = [
@@ -101,7 +95,8 @@ def _tables(report: Fleet) -> Iterator[tuple[int, _Part]]:
         "query", "state", "batch", "batches/h", "lag", "behind", "wins", "what to do", "application", "file",
     )  # fmt: skip
     yield _QUERIES, _Part("Queries: those behind first, then by what their best step wins", "", of_query, queries)
-    yield 0, _Part("Seen", _seen(report))
+    seen = (("Spark", report.versions), ("platforms", report.platforms), ("states", report.states))
+    yield 0, _Part("Seen", "; ".join(f"{words}: {_counts(values)}" for words, values in seen) + ".")
     not_judged = [(each.reason, str(each.queries), ", ".join(each.examples)) for each in report.not_judged]
     yield _MOST, _Part("Queries not judged", "", ("reason", "queries", "for example"), not_judged)
     skipped = [(each.rule, each.reason, str(each.queries)) for each in report.skipped]
@@ -133,11 +128,6 @@ def _what_to_do(query: FleetQuery) -> str:
     steps = (step for finding in query.findings for step in finding.steps)
     best = query.best_step.step if query.best_step else None
     return next((step.do for step in steps if step.step == best), query.verdict)
-
-
-def _seen(report: Fleet) -> str:
-    lists = (("Spark", report.versions), ("platforms", report.platforms), ("states", report.states))
-    return "; ".join(f"{words}: {_counts(values)}" for words, values in lists) + "."
 
 
 def _counts(values: Iterable[Counted]) -> str:

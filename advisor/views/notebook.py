@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from advisor.contract import Advice, Finding, QueryEntry, Report
+from advisor.contract import QueryEntry, Report
 from advisor.errors import UsageError
 from advisor.report.series import fewer
 from advisor.views import wording
@@ -54,7 +54,7 @@ def findings(report: Report) -> Findings:
 
 def _rows(query: QueryEntry) -> Iterator[dict[str, Any]]:
     for finding in query.findings:
-        step = _advised(finding)
+        step = next((step for step in finding.steps if step.legal != "no"), None)
         yield {
             "query": wording.name(query),
             "step": step.do if step else "no setting is known that helps",
@@ -68,11 +68,6 @@ def _rows(query: QueryEntry) -> Iterator[dict[str, Any]]:
             "step_id": step.id if step else "",
             "run_id": query.run_id,
         }
-
-
-def _advised(finding: Finding) -> Advice | None:
-    """The step that comes first, as long as Spark may take it."""
-    return next((step for step in finding.steps if step.legal != "no"), None)
 
 
 POINTS = 800

@@ -84,8 +84,9 @@ def _everything(chosen: Selection, proof: Sequence[str], width: int) -> Iterator
         yield _Part(rank, _row(label, number, indent=1, label_width=8))
     yield _Part(_GAP, Text())
     yield from (_Part(_MUST, what) for what in _do(chosen, width))
-    if chosen.best is not None:
-        yield from (_Part(_BRIEF, what) for what in _afterwards(query))
+    if chosen.best is not None and (brief := query.screen.do):
+        afterwards = (("undo", brief.undo if brief.risk != _HARMLESS else ""), ("check", brief.check))
+        yield from (_Part(_BRIEF, _detail(label, words)) for label, words in afterwards if words)
     others = list(_others(chosen))
     if others:
         yield _Part(_GAP, Text())
@@ -159,7 +160,11 @@ def _do(chosen: Selection, width: int) -> Iterator[RenderableType]:
     if step.stages:
         yield Padding(Text(first_screen.stages(step), "dim"), (0, 0, 0, _CODE))
     yield from _code(step, width - _CODE)
-    yield from (_row(label, Text(words), indent=_CODE, label_width=5) for label, words in _brief(query, step))
+    yield from (_detail(label, words) for label, words in _brief(query, step))
+
+
+def _detail(label: str, words: str) -> Padding:
+    return _row(label, Text(words), indent=_CODE, label_width=5)
 
 
 def _code(step: Advice, width: int) -> Iterator[Text]:
@@ -181,13 +186,6 @@ def _brief(query: QueryEntry, step: Advice) -> Iterator[tuple[str, str]]:
         yield "if", first_screen.once_known(waits_for)
     if brief is not None and brief.risk != _HARMLESS:
         yield "risk", brief.risk or wording.semantics(step) or "none that is known"
-
-
-def _afterwards(query: QueryEntry) -> Iterator[Padding]:
-    """Yield how to undo the step, and how to check it."""
-    brief = query.screen.do
-    found = [] if brief is None else [("undo", brief.undo if brief.risk != _HARMLESS else ""), ("check", brief.check)]
-    yield from (_row(label, Text(words), indent=_CODE, label_width=5) for label, words in found if words)
 
 
 def _others(chosen: Selection) -> Iterator[tuple[int, str, str, list[str]]]:

@@ -98,8 +98,8 @@ def _ranking(
     table.add_column("what to do", **last)
     for query in (clean_all(chosen.query) for chosen in shown):
         latencies = (wording.percentile(query, "p50"), wording.percentile(query, "p99"))
-        cells = (Text(wording.name(query)), _state(query, short=True), _level(query))
-        table.add_row(*cells, *latencies, Text(do(query)))
+        level = Text(query.level, _LEVEL_STYLES[query.level]) if query.level else Text("nothing", "dim")
+        table.add_row(Text(wording.name(query)), _state(query, short=True), level, *latencies, Text(do(query)))
     page.print()
     page.print(table)
 
@@ -107,10 +107,6 @@ def _ranking(
 def _state(query: QueryEntry, short: bool = False) -> Text:
     state = query.stall.word if query.stall else "idle" if query.idle_since else query.state.replace("_", " ")
     return Text(state if short else wording.state(query), style=STATE_STYLES.get(query.state, ""))
-
-
-def _level(query: QueryEntry) -> Text:
-    return Text(query.level, _LEVEL_STYLES[query.level]) if query.level else Text("nothing", "dim")
 
 
 def _query(page: Console, chosen: Selection, proof: list[str]) -> None:
@@ -123,7 +119,8 @@ def _query(page: Console, chosen: Selection, proof: list[str]) -> None:
     indented(page, columns(_summary(chosen, proof), _LABEL))
     _budget(page, query)
     _findings(page, chosen)
-    _section(page, f"Not judged: {text.plural(len(query.skipped), 'rule')}", _by_reason(query))
+    not_judged = [(", ".join(rules), reason) for reason, rules in by_reason(query.skipped)]
+    _section(page, f"Not judged: {text.plural(len(query.skipped), 'rule')}", not_judged)
     _section(page, "Silenced", [(entry.rule, wording.suppression(entry)) for entry in query.suppressed])
     if query.worst:
         heading(page, "Slowest batches")
@@ -142,10 +139,6 @@ def _section(page: Console, title: str, rows: Rows) -> None:
     if rows:
         heading(page, title)
         indented(page, columns(rows, _LABEL))
-
-
-def _by_reason(query: QueryEntry) -> Rows:
-    return [(", ".join(rules), reason) for reason, rules in by_reason(query.skipped)]
 
 
 def _summary(chosen: Selection, proof: list[str]) -> Rows:
@@ -220,7 +213,9 @@ def _step(page: Console, finding: Finding, step: Advice, shown: dict[str, str]) 
 
 
 def _detail(page: Console, step: Advice, indent: int, before: Sequence[tuple[str, str]] = ()) -> None:
-    indented(page, columns([*before, *_before_code(step)], _STEP_LABEL), indent)
+    tell = [("tell it", setting(name)) for name in unknown_facts(step)]
+    saves = [("saves", words) for words in wording.savings(step)]
+    indented(page, columns([*before, *tell, *saves, ("takes", wording.takes(step))], _STEP_LABEL), indent)
     for part, paste in parts(step):
         if part:
             indented(page, Text(part, style="dim"), indent)
@@ -229,19 +224,10 @@ def _detail(page: Console, step: Advice, indent: int, before: Sequence[tuple[str
             for line in fitted(paste.lines, page.width - indent - _CODE):
                 # Not wrapped: a line broken in the middle could not be pasted.
                 page.print(Text(" " * (indent + _CODE) + line, style="bold cyan"), soft_wrap=True)
-    if rows := list(_after_code(step)):
+    after = (("safety", wording.semantics(step)), ("costs", step.costs), ("undo", step.undo), ("watch", step.check),
+             ("run on", wording.run_on(step)))  # fmt: skip
+    if rows := [row for row in after if row[1]]:
         indented(page, columns(rows, _STEP_LABEL), indent)
-
-
-def _before_code(step: Advice) -> Rows:
-    tell = [("tell it", setting(name)) for name in unknown_facts(step)]
-    return [*tell, *[("saves", words) for words in wording.savings(step)], ("takes", wording.takes(step))]
-
-
-def _after_code(step: Advice) -> Iterator[tuple[str, str]]:
-    rows = (("safety", wording.semantics(step)), ("costs", step.costs), ("undo", step.undo), ("watch", step.check),
-            ("run on", wording.run_on(step)))  # fmt: skip
-    return ((label, words) for label, words in rows if words)
 
 
 def _without_progress(page: Console, read: Input) -> None:

@@ -25,6 +25,7 @@ from advisor.contract import (
     WorstBatch,
 )
 from advisor.facts.versions import version_in_words
+from advisor.metrics import label
 from advisor.progress import PARTS
 from advisor.views import text
 from advisor.views.addbatch import slow
@@ -153,7 +154,7 @@ def _before_after(query: QueryEntry, changed: Changed) -> list[str]:
             old, new = before.get(stat), after.get(stat)
             if old is not None and new is not None and old != new:
                 unit = query.metrics.get(metric, _NONE).unit or ("ms" if metric.endswith("_ms") else None)
-                name = text.metric(metric) + ("" if stat == "typical" else f" {stat}")
+                name = label(metric) + ("" if stat == "typical" else f" {stat}")
                 parts.append(f"{name} {text.amount(old, unit)} → {text.amount(new, unit)}")
     return [" · ".join(parts)] if parts else []
 
