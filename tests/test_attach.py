@@ -21,7 +21,7 @@ from advisor.contract import QueryEntry, plain
 from advisor.errors import UsageError
 from advisor.report import assemble
 from advisor.session import attach, onscreen, watch
-from advisor.session.judging import Judging
+from advisor.session.live import Judging
 from advisor.session.notices import THRICE, TWICE, Watch
 from advisor.sources.listener import events as listened
 from tests.made import events, table

@@ -9,14 +9,10 @@ from advisor.facts import CONF, FACTS, Facts, Known, same_version
 def changes(before: Facts, after: Facts) -> tuple[FactChange, ...]:
     """Return what differs, known changes first, then what only one side knows."""
     names = [name for name, fact in FACTS.items() if not fact.outcome]
-    names += sorted({*before, *after} - set(FACTS))
-    pairs = {name: (before.get(name), after.get(name)) for name in names if _is_setting(name)}
+    names += sorted(name for name in {*before, *after} - set(FACTS) if name.startswith(CONF) and "." in name)
+    pairs = {name: (before.get(name), after.get(name)) for name in names}
     found = [_change(name, *pair) for name, pair in pairs.items() if not _same(name, *pair)]
     return tuple(sorted(found, key=lambda change: not change.sure))
-
-
-def _is_setting(name: str) -> bool:
-    return name in FACTS or (name.startswith(CONF) and "." in name)
 
 
 def _same(name: str, old: Known | None, new: Known | None) -> bool:

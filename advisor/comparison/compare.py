@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from advisor import contract
 from advisor.comparison.changes import changes
 from advisor.comparison.effect import Effect, effect
 from advisor.comparison.levels import FEWEST, INSIDE, REST, TOTAL, Levels, levels, opened_alike, timed
 from advisor.comparison.load import Load, at_same_load, load
-from advisor.comparison.promises import OF, Kept, judged, made
-from advisor.contract import Advice, ComparedRun, FactChange, Verdict
+from advisor.comparison.promises import OF, judged, made
+from advisor.contract import Advice, ComparedRun, FactChange, KeptPromise, Verdict
 from advisor.metrics import Missing
 from advisor.metrics.phases import budget
 from advisor.metrics.units import milliseconds
@@ -37,7 +39,7 @@ class Comparison:
     load: Load | None
     effects: tuple[Effect, ...]
     changed: tuple[FactChange, ...]
-    promises: tuple[Kept, ...]
+    promises: tuple[KeptPromise, ...]
     limits: tuple[str, ...]
 
     def slower_by_more_than(self, percent: float) -> bool:
@@ -56,7 +58,7 @@ class Comparison:
             load=self.load.entry() if self.load else None,
             effects=tuple(one.entry() for one in self.effects),
             changed=self.changed,
-            promises=tuple(one.entry() for one in self.promises),
+            promises=self.promises,
             limits=self.limits,
         )
 
@@ -97,13 +99,9 @@ def _effects(old: Levels, new: Levels, *, opened: bool) -> Iterator[Effect]:
     yield effect(TOTAL, "typical", old.typical[TOTAL], new.typical[TOTAL])
     yield effect(TOTAL, "mean", old.mean, new.mean)
     nothing = old.typical[TOTAL] - old.typical[TOTAL]
-    for name in (*PHASES.values(), *REST):
+    for name in (*PHASES.values(), *REST, *(INSIDE if opened else ())):
         if name in old.typical or name in new.typical:
             yield effect(name, "typical", old.typical.get(name, nothing), new.typical.get(name, nothing))
-    if opened:
-        for name in INSIDE:
-            if name in old.typical or name in new.typical:
-                yield effect(name, "typical", old.typical.get(name, nothing), new.typical.get(name, nothing))
     if not isinstance(old.latency, Missing) and not isinstance(new.latency, Missing):
         for stat in old.latency:
             yield effect("record latency", stat, old.latency[stat], new.latency[stat])
@@ -143,7 +141,7 @@ def _says(verdict: Verdict, total: Effect, weighed: Load) -> str:
 
 def _promises(
     taken: list[Advice], effects: tuple[Effect, ...], on_the_mean: Collection[str], batches: int, weighed: Load
-) -> Iterator[Kept]:
+) -> Iterator[KeptPromise]:
     found = {(one.name, one.stat): one for one in effects}
     for step in taken:
         doubt = _doubt(step, taken, weighed)
@@ -186,5 +184,5 @@ def _untold(
     more: int | None = None,
 ) -> Comparison:
     promises = (judged(step, of, None, 0, words) for step in taken for of in OF)
-    kept = tuple(replace(one, more=more) for one in promises if one is not None)
+    kept = tuple(replace(one, more_batches=more) for one in promises if one is not None)
     return Comparison(verdict, says, None, (), changed, kept, ())

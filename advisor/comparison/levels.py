@@ -47,9 +47,10 @@ def timed(window: Window) -> Window:
 def levels(window: Window, stream: int) -> Levels:
     """The levels of a window of at least FEWEST timed batches; `stream` must differ between compared windows."""
     parts = _parts(window)
-    cut = blocks(parts[TOTAL], stream)
-    found = typical(parts, cut, window.middle)
-    return Levels(found, _mean(parts[TOTAL], cut), _latencies(window, cut))
+    total, cut = parts[TOTAL], blocks(parts[TOTAL], stream)
+    drawn = np.concatenate([weights @ total / weights.sum(axis=1) for weights in cut.weights()])
+    mean = cut.around(float(total.mean()), drawn)
+    return Levels(typical(parts, cut, window.middle), mean, _latencies(window, cut))
 
 
 def typical(parts: Mapping[str, np.ndarray], cut: Blocks, inside: np.ndarray) -> dict[str, Level]:
@@ -62,11 +63,6 @@ def typical(parts: Mapping[str, np.ndarray], cut: Blocks, inside: np.ndarray) ->
     drawn = np.concatenate([middle(weights[:, order]) @ values[order] for weights in cut.weights()])
     seen = values[inside].mean(axis=0)
     return {name: cut.around(float(seen[i]), drawn[:, i]) for i, name in enumerate(parts)}
-
-
-def _mean(total: np.ndarray, cut: Blocks) -> Level:
-    drawn = np.concatenate([weights @ total / weights.sum(axis=1) for weights in cut.weights()])
-    return cut.around(float(total.mean()), drawn)
 
 
 def _parts(window: Window) -> dict[str, np.ndarray]:
@@ -114,46 +110,27 @@ def middle(weights: np.ndarray) -> np.ndarray:
     return kept
 
 
-@dataclass(frozen=True)
-class _Latency:
-    """The distribution of the record latency: below[i, k] of the rows of batch i waited at most knots[k] ms."""
-
-    knots: np.ndarray
-    below: np.ndarray
-    rows: np.ndarray
-    known: np.ndarray
-
-    @classmethod
-    def of(cls, window: Window) -> _Latency | None:
-        mixed = mixture(window)
-        if not isinstance(mixed, Mixture):
-            return None
-        width = np.maximum(mixed.width, 1e-9)
-        ends = np.concatenate([mixed.start, mixed.start + width])
-        knots = np.unique(np.quantile(ends, np.linspace(0, 1, _KNOTS)))
-        below = np.clip((knots - mixed.start[:, None]) / width[:, None], 0, 1) * mixed.rows[:, None]
-        return cls(knots, below, mixed.rows, mixed.known)
-
-    def quantiles(self, weights: np.ndarray) -> np.ndarray:
-        weights = weights[:, self.known]
-        reached = weights @ self.below / np.maximum(weights @ self.rows, 1e-9)[:, None]
-        return np.column_stack([self._where(reached, wanted) for wanted in LATENCIES.values()])
-
-    def _where(self, reached: np.ndarray, wanted: float) -> np.ndarray:
-        above = np.clip((reached < wanted).sum(axis=1), 1, len(self.knots) - 1)
-        draw = np.arange(len(reached))
-        low, high = reached[draw, above - 1], reached[draw, above]
-        part = np.clip((wanted - low) / np.maximum(high - low, 1e-12), 0, 1)
-        found: np.ndarray = self.knots[above - 1] + part * (self.knots[above] - self.knots[above - 1])
-        return found
-
-
 def _latencies(window: Window, cut: Blocks) -> dict[str, Level] | Missing:
-    seen, distribution = measured(window, "record_latency_ms"), _Latency.of(window)
-    if distribution is None or not isinstance(seen, Quantiles):
+    seen, mixed = measured(window, "record_latency_ms"), mixture(window)
+    if not isinstance(mixed, Mixture) or not isinstance(seen, Quantiles):
         return seen if isinstance(seen, Missing) else Missing("there are no steady batches")
-    drawn = np.concatenate([distribution.quantiles(weights) for weights in cut.weights()])
-    return {
-        name: cut.around(value, drawn[:, i])
-        for i, (name, value) in enumerate(zip(LATENCIES, (seen.p50, seen.p99), strict=True))
-    }
+    width = np.maximum(mixed.width, 1e-9)
+    ends = np.concatenate([mixed.start, mixed.start + width])
+    knots = np.unique(np.quantile(ends, np.linspace(0, 1, _KNOTS)))
+    below = np.clip((knots - mixed.start[:, None]) / width[:, None], 0, 1) * mixed.rows[:, None]
+    drawn = []
+    for weights in (every[:, mixed.known] for every in cut.weights()):
+        reached = weights @ below / np.maximum(weights @ mixed.rows, 1e-9)[:, None]
+        drawn.append([_where(knots, reached, wanted) for wanted in LATENCIES.values()])
+    of_each = zip(LATENCIES, (seen.p50, seen.p99), np.concatenate(drawn, axis=1), strict=True)
+    return {name: cut.around(value, draws) for name, value, draws in of_each}
+
+
+def _where(knots: np.ndarray, reached: np.ndarray, wanted: float) -> np.ndarray:
+    """Where so large a share of the rows is reached; `reached`: up to each of the knots, a row for each draw."""
+    above = np.clip((reached < wanted).sum(axis=1), 1, len(knots) - 1)
+    draw = np.arange(len(reached))
+    low, high = reached[draw, above - 1], reached[draw, above]
+    part = np.clip((wanted - low) / np.maximum(high - low, 1e-12), 0, 1)
+    found: np.ndarray = knots[above - 1] + part * (knots[above] - knots[above - 1])
+    return found

@@ -56,7 +56,7 @@ def load(before: Window, after: Window) -> tuple[Load, Level | None]:
     is there: its load is rows per batch alone.
     """
     rows = (rows_per_batch(before), rows_per_batch(after))
-    one_shot = any(_trigger(window) in ONE_SHOT for window in (before, after))
+    one_shot = any(window.facts.value("trigger") in ONE_SHOT for window in (before, after))
     per_second = (None, None) if one_shot else (rows_per_second(before), rows_per_second(after))
     units = {"rows per second": per_second, "rows per batch": rows}
     known = {unit: (old, new) for unit, (old, new) in units.items() if old and new and old > 0 and new > 0}
@@ -134,10 +134,6 @@ def rows_per_second(window: Window) -> float | None:
     intervals = window.batches["interval_ms"]
     passed = float(np.nansum(intervals))
     return float(np.nansum(rows_taken(window)[~np.isnan(intervals)])) / passed * 1000 if passed > 0 else None
-
-
-def _trigger(window: Window) -> str:
-    return str(window.facts.value("trigger"))
 
 
 def _sides(pair: tuple[float | None, float | None]) -> Sides:

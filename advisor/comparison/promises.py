@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from advisor.comparison.effect import Effect, interval
@@ -23,36 +22,6 @@ _INTERVAL = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(millisecond|second|minute|hour)s?
 OF: tuple[Of, ...] = ("batch", "record")
 
 
-@dataclass(frozen=True)
-class Kept:
-    """One step that was made: what it promised, what was measured, in ms saved of a batch or of a record's latency.
-
-    `more`: batches that are still needed on each side for an answer; None where there is one, or where none can come.
-    """
-
-    step: str
-    do: str
-    of: Of
-    predicted: Promise
-    measured: Estimate | None
-    verdict: Outcome
-    because: str
-    more: int | None = None
-
-    def entry(self) -> KeptPromise:
-        """Return it as the report holds it."""
-        return KeptPromise(
-            step=self.step,
-            do=self.do,
-            of=self.of,
-            predicted_ms=self.predicted.rounded(),
-            measured_ms=interval(self.measured, 1) if self.measured else None,
-            verdict=self.verdict,
-            because=self.because,
-            more_batches=self.more,
-        )
-
-
 def made(steps: Iterable[Advice], changed: Iterable[FactChange], after: Facts) -> list[Advice]:
     """Return the steps that were taken: one of their settings became what the step advises, and none differs."""
     became = {change.fact: change.after.value for change in changed if change.after is not None}
@@ -66,20 +35,25 @@ def judged(
     measured: Effect | None,
     batches: int,
     doubt: str | None = None,
-) -> Kept | None:
-    """Whether the step's promise was kept by this effect; None where it promised nothing of the kind.
+) -> KeptPromise | None:
+    """Whether the step's promise was kept by this effect, as it is printed; None if it promised nothing of the kind.
 
     `batches`: the fewer of both sides. `doubt`: why nothing can be concluded anyway.
     """
     promise = step.saves_ms if of == "batch" else step.saves_latency_ms
     if promise is None:
         return None
-    if measured is None or doubt:
-        return Kept(step.id, step.do, of, promise, None, "cannot say yet", doubt or "there is nothing measured")
-    saved = Estimate(-measured.difference.high, -(measured.difference.value or 0.0), -measured.difference.low)
-    found = verdict(promise, saved, measured.before)
-    because, more = _because(found, promise, saved, measured.before, batches)
-    return Kept(step.id, step.do, of, promise, saved, found, because, more)
+    saved, more = None, None
+    found: Outcome = "cannot say yet"
+    because = doubt or "there is nothing measured"
+    if measured is not None and not doubt:
+        saved = Estimate(-measured.difference.high, -(measured.difference.value or 0.0), -measured.difference.low)
+        found = verdict(promise, saved, measured.before)
+        because, more = _because(found, promise, saved, measured.before, batches)
+    return KeptPromise(
+        step=step.id, do=step.do, of=of, predicted_ms=promise.rounded(),
+        measured_ms=interval(saved, 1) if saved else None, verdict=found, because=because, more_batches=more,
+    )  # fmt: skip
 
 
 def verdict(promise: Promise, saved: Estimate, before: float) -> Outcome:

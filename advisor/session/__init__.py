@@ -37,8 +37,7 @@ def attach(
     UsageError where no listener can run, CatalogueError for rules that cannot be read.
     """
     from advisor import catalogue, wishes  # noqa: PLC0415
-    from advisor.session.judging import Judging, Options  # noqa: PLC0415
-    from advisor.session.live import LiveAdvisor  # noqa: PLC0415 - the first import of PySpark
+    from advisor.session.live import Judging, LiveAdvisor, Options  # noqa: PLC0415 - the first import of PySpark
 
     for name, number in (("keep", keep), ("capacity", capacity)):
         if number < 1:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
@@ -16,16 +16,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from advisor import batches, contract
-from advisor.catalogue import silence
+from advisor.catalogue import Catalogue, silence
 from advisor.contract import Comparison, Problem, Stall, plain
 from advisor.contract import Session as SessionEntry
 from advisor.errors import InputError, UsageError
 from advisor.facts import Sighting
 from advisor.redaction import redact
+from advisor.report import Asked, assemble
+from advisor.report.comparing import compare_readings
 from advisor.report.silence import ALARMS, stalls
 from advisor.session import onscreen
 from advisor.session.health import Health
-from advisor.session.judging import Options
 from advisor.session.notices import Notice, Watch
 from advisor.sources.listener.callbacks import SessionListener
 from advisor.sources.listener.history import History
@@ -36,6 +37,7 @@ from advisor.sources.listener.worker import Worker
 from advisor.sources.stages.statusstore import work_of
 from advisor.stages import tables
 from advisor.views.shown import Compared, Report
+from advisor.wishes import UserWishes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,6 +63,33 @@ UNTOLD: Final = 1000
 _log = logging.getLogger("advisor")
 _ATTACHED: dict[str, LiveAdvisor] = {}
 _LOCK = threading.RLock()
+
+
+class Judging:
+    """Judges what was read by a catalogue. A rule that fails is listed under "not judged", as everywhere."""
+
+    def __init__(self, catalogue: Catalogue, wishes: UserWishes) -> None:
+        self._catalogue, self._asked = catalogue, Asked(wishes=wishes, live=True)
+
+    def report(self, reading: Reading, *, series: bool = False) -> contract.Report:
+        """Return the report, with `series` also the single batches; what fails without any rule is raised."""
+        return assemble(reading, self._catalogue, replace(self._asked, series=series))
+
+    def compare(self, reading: Reading) -> Compared:
+        """Return each query's newest window against the one before it; InputError where none has two."""
+        return Compared(*compare_readings(reading, None, self._catalogue, self._asked))
+
+
+@dataclass(frozen=True)
+class Options:
+    """What `attach` was asked for, read and checked."""
+
+    judging: Judging
+    history: Path | None
+    on_finding: Callable[[Notice], None] | None
+    keep: int
+    capacity: int
+    health: int | None = None
 
 
 class LiveAdvisor(SessionListener):

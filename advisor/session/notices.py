@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, Literal
@@ -65,18 +64,16 @@ class Watch:
         """Return the notices after one more judgement; `final`: no other follows, so this one counts at once."""
         name = entry.name or entry.id or entry.run_id
         found = {finding.rule: finding for finding in entry.findings if finding.explained_by is None}
-        changes = [(self._step(rule, found.get(rule), final), rule) for rule in self._asked(found)]
+        rules = list(dict.fromkeys([*self._levels, *found]))
+        changes = [(self._step(rule, found.get(rule), final), rule) for rule in rules]
         notices = [Notice(change, name, entry.run_id, self._levels[rule].finding) for change, rule in changes if change]
         self._levels = {rule: level for rule, level in self._levels.items() if level.notified or level.times}
         return notices
 
-    def _asked(self, found: Iterable[str]) -> list[str]:
-        return list(dict.fromkeys([*self._levels, *found]))
-
     def _step(self, rule: str, finding: Finding | None, final: bool) -> Change | None:
         level = self._levels.get(rule)
         if level is None:
-            assert finding is not None  # `_asked` names what is known or found
+            assert finding is not None  # only what is known or found is asked for
             level = self._levels[rule] = _Level(finding)
         level.finding = finding or level.finding
         now = finding.level if finding is not None else None
@@ -88,11 +85,7 @@ class Watch:
         level.rising = rising
         if not final and level.times < (TWICE if rising else THRICE):
             return None
-        return _tell(level, now, rising)
-
-
-def _tell(level: _Level, now: Level | None, rising: bool) -> Change | None:
-    before, level.notified, level.rising, level.times = level.notified, now, None, 0
-    if rising:
-        return "appeared" if before is None else "worse"
-    return "gone" if now is None else None
+        before, level.notified, level.rising, level.times = level.notified, now, None, 0
+        if rising:
+            return "appeared" if before is None else "worse"
+        return "gone" if now is None else None

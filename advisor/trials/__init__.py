@@ -43,13 +43,20 @@ def trial(
     state from which on batches count. `latency(setup)`: a context manager around each run that measures record latency.
     Raises UsageError for what a trial must not touch and for what was asked wrongly.
     """
+    from advisor.catalogue import rules_to_judge_by  # noqa: PLC0415
+    from advisor.comparison import order  # noqa: PLC0415
+    from advisor.trials.guard import check_unbuilt  # noqa: PLC0415
     from advisor.trials.length import USUAL_BATCHES, WARM_UP_SECONDS, Length  # noqa: PLC0415
-    from advisor.trials.run import Bounds  # noqa: PLC0415 - the first import of PySpark
+    from advisor.trials.run import Bounds, Runner  # noqa: PLC0415 - the first import of PySpark
     from advisor.trials.setup import Permissions  # noqa: PLC0415
-    from advisor.trials.turns import MOST_RUNS, Bench  # noqa: PLC0415
+    from advisor.trials.turns import MOST_RUNS, Bench, session_of  # noqa: PLC0415
 
     most = MOST_RUNS * runs if most_runs is None else most_runs
     warm_up = Bounds(runs, batches or USUAL_BATCHES, seconds or WARM_UP_SECONDS, state_rows, most)
     permissions, length = Permissions(safe_sink, safe_source), Length(batches, seconds)
-    bench = Bench.of(spark, build, warm_up, permissions, place, latency, rules, say, length)
-    return bench.tried(list(steps))
+    order(runs)
+    length.check()
+    check_unbuilt(build, permissions)
+    judges = rules_to_judge_by([Path(rule) for rule in rules])
+    runner = Runner(session_of(spark), build, warm_up, permissions, latency, judges)
+    return Bench(runner, place, say or (lambda _: None), length).tried(list(steps))

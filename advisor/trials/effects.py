@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from advisor.comparison import Effect, Trial, interleaved, levels
+from advisor.comparison import Effect, Trial, interleaved
 from advisor.comparison.interleaved import Arm
 from advisor.comparison.levels import INSIDE, TOTAL, Levels, is_opened
 from advisor.metrics import Missing
@@ -23,11 +23,6 @@ class Counted(NamedTuple):
     latency: dict[str, float]
 
 
-def counted(arm: Arm, window: Window, latency: dict[str, float], number: int) -> Counted:
-    """A run with its levels; `number` must differ between runs."""
-    return Counted(arm, window, levels(window, number), latency)
-
-
 def effects(runs: Sequence[Counted]) -> list[Trial]:
     """The typical batch, the mean batch, each phase, each part of addBatch where all runs were opened, record latency.
 
@@ -43,23 +38,16 @@ def _levels(runs: Sequence[Counted]) -> Iterator[tuple[str, str, list[float]]]:
     unseen = set() if all(is_opened(run.window) for run in runs) else set(INSIDE)
     for name in dict.fromkeys(name for run in runs for name in run.levels.typical):
         if name != TOTAL and name not in unseen:
-            yield name, "typical", [_value(run.levels, name) for run in runs]
-    yield from _estimated(runs)
-    for stat in runs[0].latency:
-        if all(stat in run.latency for run in runs):
-            yield MEASURED, stat, [run.latency[stat] for run in runs]
-
-
-def _value(found: Levels, name: str) -> float:
-    return found.typical[name].value if name in found.typical else 0.0
-
-
-def _estimated(runs: Sequence[Counted]) -> Iterator[tuple[str, str, list[float]]]:
+            of_runs = [run.levels.typical.get(name) for run in runs]
+            yield name, "typical", [level.value if level else 0.0 for level in of_runs]
     latencies = [run.levels.latency for run in runs]
     known = [latency for latency in latencies if not isinstance(latency, Missing)]
     if len(known) == len(latencies):
         for stat in known[0]:
             yield ESTIMATED, stat, [latency[stat].value for latency in known]
+    for stat in runs[0].latency:
+        if all(stat in run.latency for run in runs):
+            yield MEASURED, stat, [run.latency[stat] for run in runs]
 
 
 def found(trials: Sequence[Trial], name: str, stat: str) -> Effect | None:

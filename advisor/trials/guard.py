@@ -15,36 +15,33 @@ _FILE_FORMATS: Final = frozenset({"parquet", "json", "csv", "text", "orc", "avro
 _SINKS_WITH_A_PATH: Final = _FILE_FORMATS | {"delta"}
 _LASTING_SOURCES: Final = _FILE_FORMATS | {"kafka", "rate", "rate-micro-batch", "delta", "iceberg"}
 _CODE_SINKS: Final = {"foreachbatch": "foreachBatch", "foreach": "foreach"}
-_TRIALS: Final = ("ProcessingTimeTrigger",)
+_TRIALS: Final = "ProcessingTimeTrigger"
 _VOUCH_SINK: Final = "write to setup.path(...) or setup.topic(...), or confirm with safe_sink that it may write"
 _VOUCH_CODE: Final = "if it writes only below setup.path(), add --safe-sink (in Python safe_sink=True)"
 _VOUCH_SOURCE: Final = "confirm with safe_source if reading takes no data away from other readers"
 
 
-class Source(NamedTuple):
-    """A streaming source of a query: its format and its options, names in lower case."""
+class End(NamedTuple):
+    """A source of a query or its sink: the format, foreach and foreachbatch included, and options in lower case."""
 
     format: str
     options: Mapping[str, str]
 
 
-class Sink(NamedTuple):
-    """The sink of a query: its format, foreach and foreachbatch included, and the writer's options."""
-
-    format: str
-    options: Mapping[str, str]
-
-
-def check(writer: Any, setup: Setup, permissions: Permissions) -> Sink:
+def check(writer: Any, setup: Setup, permissions: Permissions) -> End:
     """Return the query's sink if it may run in a trial; UsageError names what it would touch."""
     java = _java(writer)
-    _check_trigger(str(_field(java, "trigger").toString()))
-    sink = Sink(_sink(java), _options(java))
+    trigger = str(_field(java, "trigger").toString())
+    if not trigger.startswith(_TRIALS):
+        raise _refused(f"its trigger is {trigger}", "a trial takes the default trigger or a processing-time trigger")
+    sink = End(_sink(java), _lowered(_field(java, "extraOptions")))
     _check_sink(sink, setup, permissions)
     sources = list(_sources(writer))
     for source in sources:
         _check_source(source, permissions)
-    _check_reader_options(sources, setup)
+    for key, value in setup.variant.reader_option.items():
+        if not any(source.options.get(key.lower()) == value for source in sources):
+            raise _refused(f"no source has the option {key}={value}", "pass setup.reader_options to readStream")
     return sink
 
 
@@ -78,7 +75,7 @@ def _names(function: Any, seen: set[Any]) -> set[str]:
     return found.union(*[_names(one, seen) for one in own])
 
 
-def is_own(sink: Sink, setup: Setup) -> bool:
+def is_own(sink: End, setup: Setup) -> bool:
     """Whether the sink is a Kafka topic of this run alone."""
     return sink.format == "kafka" and sink.options.get("topic", "").startswith(setup.topic(""))
 
@@ -92,12 +89,7 @@ def _java(writer: Any) -> Any:
     return writer._jwrite
 
 
-def _check_trigger(trigger: str) -> None:
-    if not trigger.startswith(_TRIALS):
-        raise _refused(f"its trigger is {trigger}", "a trial takes the default trigger or a processing-time trigger")
-
-
-def _check_sink(sink: Sink, setup: Setup, permissions: Permissions) -> None:
+def _check_sink(sink: End, setup: Setup, permissions: Permissions) -> None:
     kind, options = sink
     if not _below(options.get("checkpointlocation", setup.place), setup.place):
         raise _refused("the function sets checkpointLocation", "leave it out: each run has a throw-away one")
@@ -110,7 +102,7 @@ def _check_sink(sink: Sink, setup: Setup, permissions: Permissions) -> None:
     raise _refused(found, _VOUCH_CODE if kind in _CODE_SINKS else _VOUCH_SINK)
 
 
-def _check_source(source: Source, permissions: Permissions) -> None:
+def _check_source(source: End, permissions: Permissions) -> None:
     if source.options.get("cleansource", "off").lower() != "off":
         raise _refused("its source has cleanSource, which removes or moves files", "build it without cleanSource")
     if permissions.source:
@@ -121,38 +113,32 @@ def _check_source(source: Source, permissions: Permissions) -> None:
         raise _refused("its source sets kafka.group.id, which others may share", _VOUCH_SOURCE)
 
 
-def _check_reader_options(sources: list[Source], setup: Setup) -> None:
-    for key, value in setup.variant.reader_option.items():
-        if not any(source.options.get(key.lower()) == value for source in sources):
-            raise _refused(f"no source has the option {key}={value}", "pass setup.reader_options to readStream")
-
-
 def _sink(java: Any) -> str:
     if _field(java, "foreachBatchWriter") is not None:
         return "foreachbatch"
     return "foreach" if _field(java, "foreachWriter") is not None else str(_field(java, "source")).lower()
 
 
-def _options(java: Any) -> dict[str, str]:
-    return {key.lower(): value for key, value in separated(_field(java, "extraOptions")).items()}
+def _lowered(options: Any) -> dict[str, str]:
+    return {key.lower(): value for key, value in separated(options).items()}
 
 
-def _sources(writer: Any) -> Iterator[Source]:
+def _sources(writer: Any) -> Iterator[End]:
     leaves = writer._df._jdf.queryExecution().analyzed().collectLeaves()
     for leaf in (leaves.apply(number) for number in range(leaves.size())):
         if leaf.isStreaming():
             yield _source(leaf)
 
 
-def _source(leaf: Any) -> Source:
+def _source(leaf: Any) -> End:
     kind = leaf.getClass().getSimpleName()
     if kind == "StreamingRelation":
         made = leaf.dataSource()
-        return Source(made.className().lower(), {k.lower(): v for k, v in separated(made.options()).items()})
+        return End(made.className().lower(), _lowered(made.options()))
     if kind == "StreamingRelationV2":
         options = leaf.extraOptions()
-        return Source(leaf.sourceName().lower(), {str(key).lower(): str(options[key]) for key in options})
-    return Source(kind, {})
+        return End(leaf.sourceName().lower(), {str(key).lower(): str(options[key]) for key in options})
+    return End(kind, {})
 
 
 def _field(java: Any, name: str) -> Any:

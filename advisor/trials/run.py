@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
-from advisor.batches import Reading
+from advisor.batches import SCHEMA, Reading
 from advisor.catalogue import Catalogue
+from advisor.contract import OnTrial
 from advisor.errors import UsageError
 from advisor.facts import Facts
 from advisor.metrics.operators import per_batch
@@ -23,9 +24,9 @@ from advisor.report.assemble import judged_runs
 from advisor.session import attach
 from advisor.session.live import LiveAdvisor
 from advisor.trials.guard import check
-from advisor.trials.setup import Permissions, Setup, Variant
+from advisor.trials.setup import Permissions, Setup
 from advisor.trials.throwaway import own_topic
-from advisor.window import Window
+from advisor.window import Window, run_window
 
 STOP_TIMEOUT: Final = "60s"
 SMALLER_STATE: Final = 0.9  # of the rows asked for: from there on a batch counts
@@ -58,7 +59,7 @@ class Run:
     `seconds`: from its start to its last batch. `asked`: steps that its function asked for.
     """
 
-    variant: Variant
+    variant: OnTrial
     run_id: str | None
     window: Window
     refused: str | None
@@ -90,9 +91,10 @@ class Runner:
         catalogue: Catalogue,
     ) -> None:
         self.spark, self.build, self.bounds, self.permissions = spark, build, bounds, permissions
-        self.latency, self.catalogue = latency or _no_latency, catalogue
+        self.latency: Any = latency or (lambda _: nullcontext(lambda *_: {}))
+        self.catalogue = catalogue
 
-    def run(self, variant: Variant, name: str, place: str, *, warms_up: bool = False) -> Run:
+    def run(self, variant: OnTrial, name: str, place: str, *, warms_up: bool = False) -> Run:
         """Run it; UsageError where it must not run. A run that warms up ends with two steady batches."""
         session = _session(self.spark, variant)
         setup = Setup(session, name, place, variant)
@@ -101,7 +103,8 @@ class Runner:
             try:
                 return self._watched(setup, live, heard, measured, warms_up)
             finally:
-                _stop_all(session)
+                for query in session.streams.active:
+                    query.stop()
 
     def _watched(self, setup: Setup, live: LiveAdvisor, heard: _Heard, measured: Any, warms_up: bool) -> Run:
         writer = self.build(setup)
@@ -187,7 +190,7 @@ class _Heard:
         self._inner(id, run_id, ended)
 
 
-def _session(spark: Any, variant: Variant) -> Any:
+def _session(spark: Any, variant: OnTrial) -> Any:
     """A session with the user's settings and temporary views, and those on trial; the user's keeps its own."""
     session = type(spark)(spark.sparkContext, spark._jsparkSession.cloneSession())
     session.conf.set("spark.sql.streaming.stopTimeout", STOP_TIMEOUT)
@@ -199,11 +202,6 @@ def _session(spark: Any, variant: Variant) -> Any:
     return session
 
 
-def _stop_all(session: Any) -> None:
-    for query in session.streams.active:
-        query.stop()
-
-
 def _words(error: Any) -> str:
     """Return Spark's error in one line, without addresses and credentials."""
     lines = [line.strip(": ") for line in str(error).splitlines() if line.strip()]
@@ -212,12 +210,4 @@ def _words(error: Any) -> str:
 
 
 def _nothing() -> Window:
-    from advisor.batches import SCHEMA  # noqa: PLC0415
-    from advisor.window import run_window  # noqa: PLC0415
-
     return run_window(SCHEMA.empty_table(), Facts({}, []))
-
-
-@contextlib.contextmanager
-def _no_latency(_: Setup) -> Iterator[Callable[[Any, Any], Mapping[str, float]]]:
-    yield lambda *_: {}

@@ -1,14 +1,11 @@
-"""What the function that builds a query is given, and what one side of a trial sets."""
+"""What the function that builds a query is given."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from advisor.contract import OnTrial
-
-Options = Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -19,27 +16,6 @@ class Permissions:
     source: bool = False
 
 
-@dataclass(frozen=True)
-class Variant:
-    """The settings of one side. `code`: ids of steps that the building function itself makes."""
-
-    writer_option: Options = field(default_factory=dict)
-    reader_option: Options = field(default_factory=dict)
-    conf: Options = field(default_factory=dict)
-    trigger: Mapping[str, Any] = field(default_factory=dict)
-    code: frozenset[str] = frozenset()
-
-    def entry(self) -> OnTrial:
-        """Return it as the report holds it."""
-        return OnTrial(
-            writer_option=dict(self.writer_option),
-            reader_option=dict(self.reader_option),
-            conf=dict(self.conf),
-            trigger=dict(self.trigger),
-            code=tuple(sorted(self.code)),
-        )
-
-
 class Setup:
     """One run, for the function that builds its query.
 
@@ -47,7 +23,7 @@ class Setup:
     readStream. Whatever the query writes goes to `path(...)` or `topic(...)`: both are thrown away.
     """
 
-    def __init__(self, spark: Any, name: str, place: str, variant: Variant) -> None:
+    def __init__(self, spark: Any, name: str, place: str, variant: OnTrial) -> None:
         self.spark = spark
         self.name = name
         self.place = place

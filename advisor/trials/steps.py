@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from advisor.catalogue import Catalogue, Step
-from advisor.contract import Advice
+from advisor.contract import Advice, OnTrial
 from advisor.engine.sentences import change_of
 from advisor.engine.steps import advised
 from advisor.errors import UsageError, did_you_mean
-from advisor.trials.setup import Variant
 from advisor.window import Window
 
 Given = str | Mapping[str, Any]
@@ -25,7 +26,7 @@ _UNFILLED: Final = re.compile(r"<[^<>]+>")
 class Candidate:
     """What is on trial: the settings, and the catalogue's steps among them."""
 
-    variant: Variant
+    variant: OnTrial
     steps: tuple[Step, ...]
 
     def packages(self, window: Window) -> list[str]:
@@ -48,7 +49,7 @@ def known(given: Sequence[Given], catalogue: Catalogue) -> None:
 
 def candidate(given: Iterable[Given], catalogue: Catalogue, window: Window) -> Candidate:
     """All steps as one candidate; numbers that a step needs come from the baseline's `window`."""
-    variant, steps = Variant(), []
+    variant, steps = OnTrial(), []
     for one in given:
         if isinstance(one, Mapping):
             variant = _and(variant, one)
@@ -57,19 +58,18 @@ def candidate(given: Iterable[Given], catalogue: Catalogue, window: Window) -> C
         steps.append(step)
         change = change_of(step.change, window)
         variant = _and(variant, {kind: getattr(change, kind) for kind in _KINDS}, one)
-        variant = replace(variant, code=variant.code | {one}) if change.code else variant
+        variant = replace(variant, code=tuple(sorted({*variant.code, one}))) if change.code else variant
     return Candidate(variant, tuple(steps))
 
 
-def _and(variant: Variant, change: Mapping[str, Any], step: str = "") -> Variant:
+def _and(variant: OnTrial, change: Mapping[str, Any], step: str = "") -> OnTrial:
     found = {kind: {key: str(value) for key, value in (change.get(kind) or {}).items()} for kind in _KINDS}
     for key, value in (pair for options in found.values() for pair in options.items()):
         if _UNFILLED.search(value):
             raise UsageError(
                 step, f"the baseline's batches do not say what {key} is", "give the setting with its value"
             )
-    merged = {kind: {**getattr(variant, kind), **options} for kind, options in found.items()}
-    return Variant(**merged, code=variant.code)
+    return replace(variant, **{kind: {**getattr(variant, kind), **options} for kind, options in found.items()})
 
 
 def _check_change(change: Mapping[str, Any]) -> None:

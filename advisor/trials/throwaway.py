@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from advisor.errors import UsageError
 from advisor.redaction import redact
-from advisor.trials.guard import Sink, is_own
+from advisor.trials.guard import End, is_own
 from advisor.trials.setup import Setup
 
 _KAFKA: Final = "kafka."
@@ -60,7 +60,7 @@ def _on_storage(spark: Any, uri: str) -> Iterator[str]:
 
 
 @contextmanager
-def own_topic(setup: Setup, sink: Sink) -> Iterator[None]:
+def own_topic(setup: Setup, sink: End) -> Iterator[None]:
     """Create the run's own topic with the broker's defaults, and remove it afterwards; leave one that was there before.
 
     The sink's own `kafka.` settings reach the broker. Raise UsageError where the broker refuses.
@@ -73,7 +73,7 @@ def own_topic(setup: Setup, sink: Sink) -> Iterator[None]:
             _remove(setup, sink)
 
 
-def _made(setup: Setup, sink: Sink) -> bool:
+def _made(setup: Setup, sink: End) -> bool:
     """Whether the topic is new."""
     jvm, topic = setup.spark._jvm, sink.options["topic"]
     nothing = jvm.java.util.Optional.empty()
@@ -94,7 +94,7 @@ def _made(setup: Setup, sink: Sink) -> bool:
     return True
 
 
-def _remove(setup: Setup, sink: Sink) -> None:
+def _remove(setup: Setup, sink: End) -> None:
     topic = sink.options["topic"]
     try:
         with _admin(setup.spark, sink) as admin:
@@ -104,7 +104,7 @@ def _remove(setup: Setup, sink: Sink) -> None:
 
 
 @contextmanager
-def _admin(spark: Any, sink: Sink) -> Iterator[Any]:
+def _admin(spark: Any, sink: End) -> Iterator[Any]:
     """Yield a client for topics; Kafka's classes may be among the jars that only the session knows."""
     jvm = spark._jvm
     thread = jvm.java.lang.Thread.currentThread()

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import math
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
 
 import advisor
-from advisor import catalogue, contract
-from advisor.comparison import Effect, Kept, Trial, order
+from advisor import contract
+from advisor.comparison import Effect, Trial, levels, order
 from advisor.comparison.effect import SAME_SHARE
 from advisor.comparison.interleaved import FEWEST_RUNS
 from advisor.comparison.levels import FEWEST, TOTAL
 from advisor.comparison.load import rows_per_batch, rows_per_second
-from advisor.comparison.promises import judged
-from advisor.contract import Advice, Promise, TrialRun, TrialVerdict
+from advisor.comparison.promises import OF, judged
+from advisor.contract import Advice, KeptPromise, OnTrial, Promise, TrialRun, TrialVerdict
 from advisor.errors import UsageError
 from advisor.metrics.flow import SAME_LOAD
 from advisor.metrics.phases import budget
@@ -29,10 +27,9 @@ from advisor.savings import made_at_once
 from advisor.sources.listener.session import is_connect
 from advisor.trials import guard
 from advisor.trials import steps as on_trial
-from advisor.trials.effects import MEASURED, Counted, counted, effects, found
+from advisor.trials.effects import ESTIMATED, MEASURED, Counted, effects, found
 from advisor.trials.length import Length, said
 from advisor.trials.run import SMALLER_STATE, Bounds, Run, Runner
-from advisor.trials.setup import Permissions, Setup, Variant
 from advisor.trials.steps import Candidate
 from advisor.trials.throwaway import throw_away
 from advisor.views.shown import Tried
@@ -52,28 +49,6 @@ class Bench:
     def __init__(self, runner: Runner, place: str | None, say: Callable[[str], None], length: Length) -> None:
         self.runner, self.place, self.say, self.length = runner, place, say, length
 
-    @classmethod
-    def of(
-        cls,
-        spark: Any,
-        build: Callable[[Setup], Any],
-        warm_up: Bounds,
-        permissions: Permissions,
-        place: str | None,
-        latency: Any,
-        rules: Iterable[str | Path],
-        say: Callable[[str], None] | None,
-        length: Length,
-    ) -> Bench:
-        """A bench on this session, or on the active one; UsageError for bounds and sessions that will not do."""
-        order(warm_up.runs)
-        length.check()
-        guard.check_unbuilt(build, permissions)
-        judges = catalogue.rules_to_judge_by([Path(rule) for rule in rules])
-        session = _session(spark)
-        runner = Runner(session, build, warm_up, permissions, latency, judges)
-        return cls(runner, place, say or (lambda _: None), length)
-
     def tried(self, given: Sequence[on_trial.Given]) -> Tried:
         """The whole trial; nothing is left behind."""
         on_trial.known(given, self.runner.catalogue)
@@ -81,14 +56,14 @@ class Bench:
             return self._tried(given, place)
 
     def _tried(self, given: Sequence[on_trial.Given], place: str) -> Tried:
-        first = self._run(WARM_UP, Variant(), place)
+        first = self._run(WARM_UP, OnTrial(), place)
         if first.refused:
             raise UsageError(
                 "trial", f"the query fails without the change, too: {first.refused}", "give a query that runs"
             )
         bounds = self.runner.bounds = self.length.of_runs(first, self.runner.bounds)
         candidate = on_trial.candidate(given, self.runner.catalogue, first.window)
-        guard.check_asked(candidate.variant.code - first.asked)
+        guard.check_asked({*candidate.variant.code} - first.asked)
         for words in said(first, bounds):
             self.say(words)
         runs = list(self._runs(candidate, place, 0, bounds.runs))
@@ -103,11 +78,11 @@ class Bench:
         arms = order(total)
         for number, arm in enumerate(arms[done:], done + 1):
             words = f"{number} of {total}, {'baseline' if arm == 'A' else 'candidate'}"
-            yield (run := self._run(words, candidate.variant if arm == "B" else Variant(), place))
+            yield (run := self._run(words, candidate.variant if arm == "B" else OnTrial(), place))
             if run.refused or len(run.window) < FEWEST:
                 return
 
-    def _run(self, words: str, variant: Variant, place: str) -> Run:
+    def _run(self, words: str, variant: OnTrial, place: str) -> Run:
         name = f"trial-{uuid.uuid4().hex[:12]}"
         self.say(f"run {words}")
         return self.runner.run(variant, name, f"{place}/{name}", warms_up=words == WARM_UP)
@@ -118,7 +93,8 @@ class _Result:
 
     def __init__(self, candidate: Candidate, runs: Sequence[Run], bounds: Bounds) -> None:
         self.candidate, self.runs, self.bounds = candidate, runs, bounds
-        self.arms = order(_blocks(max(len(runs), bounds.runs)))[: len(runs)]
+        most = max(len(runs), bounds.runs)
+        self.arms = order(most + -most % FEWEST_RUNS)[: len(runs)]
         self.trials: list[Trial] = []
 
     def tried(self) -> Tried:
@@ -165,7 +141,7 @@ class _Result:
 
     def _counted(self) -> list[Counted]:
         pairs = enumerate(zip(self.arms, self.runs, strict=True))
-        return [counted(arm, run.window, dict(run.latency), number) for number, (arm, run) in pairs]
+        return [Counted(arm, run.window, levels(run.window, number), dict(run.latency)) for number, (arm, run) in pairs]
 
     def _verdict(self) -> tuple[TrialVerdict, str]:
         total = self.trials[0].effect
@@ -188,12 +164,12 @@ class _Result:
             verdict=verdict,
             says=says,
             steps=tuple(step.id for step in self.candidate.steps),
-            change=self.candidate.variant.entry(),
+            change=self.candidate.variant,
             spark_version=self.runs[0].facts.value("spark_version"),
             task_slots=slots,
             effects=tuple(one.effect.entry() for one in self.trials),
             drift_ms=round(self.trials[0].drift_ms, 2) if self.trials else None,
-            promises=tuple(kept.entry() for kept in self._promises()),
+            promises=tuple(self._promises()),
             runs=tuple(self._run_entry(number) for number in range(len(self.runs))),
             limits=tuple(self._limits(verdict)),
         )
@@ -214,23 +190,19 @@ class _Result:
             refused=run.refused,
         )
 
-    def _promises(self) -> Iterator[Kept]:
+    def _promises(self) -> Iterator[KeptPromise]:
         """What the catalogue promised from the baseline's own batches, beside what was measured."""
         if not self.trials:
             return
         steps = self._advised()
         doubt = "several steps were made together" if len(steps) > 1 else None
         batches = min(len(run.window) for run in self.runs)
+        latency = found(self.trials, MEASURED, "p50") or found(self.trials, ESTIMATED, "p50")
         for step in steps:
-            for kept in (
-                judged(step, "batch", found(self.trials, TOTAL, "typical"), batches, doubt),
-                judged(step, "record", found(self.trials, MEASURED, "p50") or self._estimated(), batches, doubt),
-            ):
-                if kept is not None:
-                    yield replace(kept, because=MORE_RUNS, more=None) if kept.more else kept
-
-    def _estimated(self) -> Effect | None:
-        return found(self.trials, "record latency", "p50")
+            for of, effect in zip(OF, (found(self.trials, TOTAL, "typical"), latency), strict=True):
+                if (kept := judged(step, of, effect, batches, doubt)) is not None:
+                    more = {"because": MORE_RUNS, "more_batches": None} if kept.more_batches else {}
+                    yield msgspec.structs.replace(kept, **more)
 
     def _advised(self) -> list[Advice]:
         """Return the steps with the mean promise of the baseline runs; several as one, if that is known."""
@@ -274,11 +246,6 @@ def would_tell(runs: int) -> str:
     return f"; about {runs} runs would tell" if runs else ""
 
 
-def _blocks(runs: int) -> int:
-    """So many runs or a few more, a multiple of 4."""
-    return -(-runs // FEWEST_RUNS) * FEWEST_RUNS
-
-
 def _mean(same: Sequence[Advice]) -> Advice:
     batch, record = _mean_promise([one.saves_ms for one in same]), _mean_promise([one.saves_latency_ms for one in same])
     return msgspec.structs.replace(same[0], saves_ms=batch, saves_latency_ms=record)
@@ -301,7 +268,8 @@ def _measured(total: Effect) -> str:
     return f"{went} ({ends}{percent})."
 
 
-def _session(spark: Any) -> Any:
+def session_of(spark: Any) -> Any:
+    """Return this session, or the active one; UsageError where there is none, or one that cannot look into a query."""
     from pyspark.sql import SparkSession  # noqa: PLC0415 - an extra
 
     session = spark or SparkSession.getActiveSession()

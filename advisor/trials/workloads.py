@@ -1,4 +1,4 @@
-"""Queries of the lab, each made for one run of a trial."""
+"""A query that runs anywhere, made for one run of a trial."""
 
 from __future__ import annotations
 
@@ -20,14 +20,3 @@ def rows(setup: Setup, per_batch: int = ROWS_PER_BATCH) -> Any:
 def rate_to_noop(setup: Setup) -> Any:
     """Rows that are there for every batch, without state, to nowhere."""
     return rows(setup).selectExpr("value", "value % 100 AS bucket").writeStream.format("noop")
-
-
-def rate_counted(setup: Setup) -> Any:
-    """A count by 5,000 keys."""
-    counts = rows(setup).selectExpr("value % 5000 AS bucket").groupBy("bucket").count()
-    return counts.writeStream.format("noop").outputMode("update")
-
-
-def rate_to_files(setup: Setup) -> Any:
-    """Rows to Parquet files of the run."""
-    return rows(setup).writeStream.format("parquet").option("path", setup.path("files"))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
+from advisor.contract import OnTrial
 from advisor.errors import UsageError
 from advisor.facts.confs import ASYNC_ENABLED, ASYNC_INTERVAL, ASYNC_INTERVAL_MS, ASYNC_PURGE
-from advisor.trials.setup import Variant
 
 Path = Literal["stat", "kafka"]
 PATHS: Final[tuple[Path, ...]] = ("stat", "kafka")
@@ -16,11 +16,11 @@ LOCAL, S3A, ABORTABLE = "local", "s3a", "s3a-abortable"
 MANAGER: Final = "org.apache.spark.internal.io.cloud.AbortableStreamBasedCheckpointFileManager"
 _TRACKING: Final = {ASYNC_ENABLED: "true"}
 BASELINE: Final = "inline"
-CONFIGURATIONS: Final[Mapping[str, Variant]] = {
-    BASELINE: Variant(conf={ASYNC_PURGE: "false"}),
-    "async purge": Variant(conf={ASYNC_PURGE: "true"}),
-    "async progress": Variant(conf={ASYNC_PURGE: "false"}, writer_option=_TRACKING),
-    "both": Variant(conf={ASYNC_PURGE: "true"}, writer_option=_TRACKING),
+CONFIGURATIONS: Final[Mapping[str, OnTrial]] = {
+    BASELINE: OnTrial(conf={ASYNC_PURGE: "false"}),
+    "async purge": OnTrial(conf={ASYNC_PURGE: "true"}),
+    "async progress": OnTrial(conf={ASYNC_PURGE: "false"}, writer_option=_TRACKING),
+    "both": OnTrial(conf={ASYNC_PURGE: "true"}, writer_option=_TRACKING),
 }
 PUBLISHED: Final[Mapping[Path, Mapping[str, tuple[float, float]]]] = {
     "stat": {"async purge": (-0.50, -0.50), "async progress": (-0.65, -0.65), "both": (-0.85, -0.85)},
@@ -92,10 +92,10 @@ def plan(
                         yield Planned(Cell(path, checkpoint, rate, interval_ms), name, number)
 
 
-def variant(planned: Planned) -> Variant:
+def variant(planned: Planned) -> OnTrial:
     """The settings of a run."""
     chosen, cell = CONFIGURATIONS[planned.configuration], planned.cell
     option = dict(chosen.writer_option)
     if option and cell.interval_ms != ASYNC_INTERVAL_MS:
         option[ASYNC_INTERVAL] = str(cell.interval_ms)
-    return Variant(conf={**chosen.conf, **cell.checkpoint.conf}, writer_option=option)
+    return OnTrial(conf={**chosen.conf, **cell.checkpoint.conf}, writer_option=option)

@@ -24,7 +24,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from advisor.catalogue import load
-from advisor.session.judging import Judging
+from advisor.session.live import Judging
 from advisor.wishes import user_wishes
 from tests.bench import _turns
 from tests.bench._streams import KINDS, Cost, listening, pysparks, running, spark_session, wait

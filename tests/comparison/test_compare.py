@@ -199,8 +199,8 @@ def test_a_promise_is_kept() -> None:
     after = run(ASYNC, seed=1, async_progress=True, async_progress_interval_ms=1000, **LEGAL)
     kept = {one.of: one for one in compare(before, after, advised(before)).promises if one.step == "async-progress"}
     assert {of: one.verdict for of, one in kept.items()} == {"batch": "kept", "record": "kept"}
-    assert kept["batch"].measured is not None
-    assert kept["batch"].predicted.low - 3 < kept["batch"].measured.low
+    assert kept["batch"].measured_ms is not None
+    assert kept["batch"].predicted_ms.low - 3 < kept["batch"].measured_ms.low
 
 
 def test_a_promise_is_broken() -> None:
@@ -216,7 +216,7 @@ def test_a_promise_that_cannot_be_judged_yet_says_how_many_batches_more() -> Non
     kept = compare(before, after, advised(before)).promises
     assert {one.verdict for one in kept} <= {"cannot say yet", "kept", "broken"}
     few = compare(before, run(ASYNC, count=4, async_progress=True, **LEGAL), advised(before)).promises
-    assert [(one.verdict, one.more) for one in few if one.of == "batch"] == [("cannot say yet", 6)]
+    assert [(one.verdict, one.more_batches) for one in few if one.of == "batch"] == [("cannot say yet", 6)]
 
 
 def sparse(phases: Mapping[str, float], **how: Any) -> Window:

@@ -13,12 +13,10 @@ from click.testing import CliRunner, Result
 import advisor
 from advisor.catalogue import load
 from advisor.cli import main
-from advisor.config import Config
 from advisor.errors import InputError, UsageError
-from advisor.report.comparing import _advised
-from advisor.session.judging import Judging
+from advisor.report import Asked
+from advisor.report.comparing import _advised, compare_readings
 from advisor.sources import files
-from advisor.wishes import UserWishes
 from tests.made import events
 
 ORDERS, CLICKS = ("aaaaaaaa-0000-0000-0000-000000000000", "bbbbbbbb-0000-0000-0000-000000000000")
@@ -128,7 +126,7 @@ def test_a_change_after_a_restart_hides_the_restart_not(tmp_path: Path) -> None:
 
 def test_in_a_session_it_says_what_to_do_there(slow: str) -> None:
     with pytest.raises(InputError, match="not two parts of one query to compare; restart a query in this session"):
-        Judging(load(None), UserWishes(Config(), ())).compare(files.read([slow]))
+        compare_readings(files.read([slow]), None, load(None), Asked(live=True))
 
 
 def test_what_is_not_there_is_said(slow: str, tmp_path: Path) -> None:

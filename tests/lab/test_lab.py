@@ -16,9 +16,10 @@ from typing import Any
 import pytest
 
 from advisor import catalogue
+from advisor.contract import OnTrial
 from advisor.errors import UsageError
 from advisor.trials.run import Bounds, Runner
-from advisor.trials.setup import Permissions, Setup, Variant
+from advisor.trials.setup import Permissions, Setup
 from lab import jars
 from lab.offsets.cells import Checkpoint, plan
 
@@ -146,7 +147,7 @@ def test_a_run_makes_its_topic_and_leaves_none(spark: Any, scratch: Path, tmp_pa
 
         assert names() == {"orders"}  # and this broker makes none by itself
         runner = Runner(spark, build, Bounds(1, 10, 600.0), Permissions(), None, catalogue.load())
-        run = runner.run(Variant(), "run", tmp_path.as_uri())
+        run = runner.run(OnTrial(), "run", tmp_path.as_uri())
         assert len(run.window) >= 10 and run.refused is None
         until = time.monotonic() + SECONDS
         while names() != {"orders"}:

@@ -17,10 +17,11 @@ import pandas as pd
 
 from advisor.catalogue import load
 from advisor.cli.spark import session
+from advisor.contract import OnTrial
 from advisor.metrics import Quantiles
 from advisor.metrics.latency import record_latency_ms
 from advisor.trials.run import Bounds, Run, Runner
-from advisor.trials.setup import Permissions, Setup, Variant
+from advisor.trials.setup import Permissions, Setup
 from advisor.trials.throwaway import throw_away
 from lab.offsets.queries import Kafka, Measured
 from tests.promises.run import SESSION, kafka
@@ -59,7 +60,7 @@ def main() -> None:
 def _run(spark: Any, address: str, place: str, per_second: int, limit: int, *, warms_up: bool = False) -> Run:
     query = Behind(per_second, address)
     runner = Runner(spark, query.build, BOUNDS, Permissions(), query.latency, load())
-    variant = Variant(reader_option={"maxOffsetsPerTrigger": str(limit)})
+    variant = OnTrial(reader_option={"maxOffsetsPerTrigger": str(limit)})
     return runner.run(variant, f"backlog-{place.rpartition('/')[2]}", place, warms_up=warms_up)
 
 

@@ -19,12 +19,13 @@ import numpy as np
 
 from advisor.catalogue import Catalogue, load
 from advisor.cli.spark import session
+from advisor.contract import OnTrial
 from advisor.engine import judge
 from advisor.facts.confs import ASYNC_ENABLED, ASYNC_INTERVAL
 from advisor.metrics import Estimate, measure
 from advisor.report.steps import best_step
 from advisor.trials.run import Bounds, Runner
-from advisor.trials.setup import Permissions, Variant
+from advisor.trials.setup import Permissions
 from advisor.trials.steps import candidate
 from advisor.trials.throwaway import throw_away
 from advisor.window import Window
@@ -46,17 +47,17 @@ class Grid:
 
     build: Build
     state_rows: int | None
-    points: Mapping[str, Variant]
+    points: Mapping[str, OnTrial]
     latency: Any = None
 
 
 def grids(address: str) -> Iterator[tuple[str, Grid]]:
     """Each query's grid, by the query's name; those with Kafka need a broker at that address."""
     intervals = {
-        f"asynchronous, {ms} ms": Variant(writer_option={ASYNC_ENABLED: "true", ASYNC_INTERVAL: str(ms)})
+        f"asynchronous, {ms} ms": OnTrial(writer_option={ASYNC_ENABLED: "true", ASYNC_INTERVAL: str(ms)})
         for ms in (1000, 2000, 5000)
     }
-    tracked = {"as it is": Variant(), **intervals}
+    tracked = {"as it is": OnTrial(), **intervals}
     for rows in (1_000, 100_000):
         yield f"stateless, {rows:,} rows per batch", Grid(stateless(rows), None, tracked)
     for rate in (1_000, 10_000):
@@ -64,7 +65,7 @@ def grids(address: str) -> Iterator[tuple[str, Grid]]:
         yield f"Kafka to Kafka, {rate:,} records a second", Grid(query.build, None, tracked, query.latency)
     for workload, (build, rows) in STATEFUL.items():
         points = {
-            f"{store}, {partitions} partitions": Variant(conf=with_partitions(conf, partitions))
+            f"{store}, {partitions} partitions": OnTrial(conf=with_partitions(conf, partitions))
             for store, conf in STORES.items()
             for partitions in (2, 4, 8)
         }

@@ -17,10 +17,11 @@ from typing import Any
 
 from advisor.catalogue import load
 from advisor.cli.spark import session
+from advisor.contract import OnTrial
 from advisor.metrics import Quantiles
 from advisor.metrics.latency import record_latency_ms
 from advisor.trials.run import Bounds, Run
-from advisor.trials.setup import Permissions, Setup, Variant
+from advisor.trials.setup import Permissions, Setup
 from advisor.trials.throwaway import throw_away
 from advisor.views.text import plural
 from advisor.window import Window
@@ -42,14 +43,14 @@ HEAD = (
 )
 
 
-def workloads(address: str) -> Iterator[tuple[str, Kafka, dict[str, str], Variant]]:
+def workloads(address: str) -> Iterator[tuple[str, Kafka, dict[str, str], OnTrial]]:
     """(name, query, session's settings, variant) of each."""
-    plain, python = Variant(), other.KafkaInPython
+    plain, python = OnTrial(), other.KafkaInPython
     for rate, partitions in ((1_000, 2), (10_000, 2), (4, 4), (50, 4), (200, 1), (1_000, 6)):
         yield f"{rate:,} a second, {partitions} topic partitions", Kafka(rate, address, partitions), {}, plain
-    every = Variant(trigger={"processing_time": "1 second"})
+    every = OnTrial(trigger={"processing_time": "1 second"})
     yield "1,000 a second, every second", Kafka(1_000, address), {}, every
-    yield "1,000 a second, asynchronous", Kafka(1_000, address), {}, Variant(writer_option=ASYNCHRONOUS)
+    yield "1,000 a second, asynchronous", Kafka(1_000, address), {}, OnTrial(writer_option=ASYNCHRONOUS)
     for partitions in (2, 6):
         name = f"1,000 a second, {partitions} topic partitions, Python function"
         yield name, python(1_000, address, partitions), {}, plain
@@ -63,19 +64,19 @@ def workloads(address: str) -> Iterator[tuple[str, Kafka, dict[str, str], Varian
     yield from kept_aside(address)
 
 
-def kept_aside(address: str) -> Iterator[tuple[str, Kafka, dict[str, str], Variant]]:
+def kept_aside(address: str) -> Iterator[tuple[str, Kafka, dict[str, str], OnTrial]]:
     """The same of queries on which no number of the latency model was chosen."""
-    half, tracked = Variant(trigger={"processing_time": "500 milliseconds"}), Variant(writer_option=ASYNCHRONOUS)
+    half, tracked = OnTrial(trigger={"processing_time": "500 milliseconds"}), OnTrial(writer_option=ASYNCHRONOUS)
     new = {"joined with a table": other.KafkaWithTable, "through a shuffle": other.KafkaShuffled}
     for what, query in {**new, "exploded": other.KafkaExploded, "Python function": other.KafkaInPython}.items():
-        yield f"500 a second, {what}", query(500, address), {}, Variant()
+        yield f"500 a second, {what}", query(500, address), {}, OnTrial()
         yield f"5,000 a second, {what}, every half second", query(5_000, address), {}, half
     yield "1,000 a second, joined with a table, asynchronous", other.KafkaWithTable(1_000, address), {}, tracked
     for partitions in (2, 4):
         name, conf = f"1,000 a second, outer join, {partitions} state partitions", with_partitions({}, partitions)
-        yield name, other.KafkaOuter(1_000, address), conf, Variant()
+        yield name, other.KafkaOuter(1_000, address), conf, OnTrial()
     four = with_partitions(STORES["RocksDB, changelogs"], 4)
-    yield "1,000 a second, counted by value, RocksDB, changelogs", other.KafkaCounted(1_000, address), four, Variant()
+    yield "1,000 a second, counted by value, RocksDB, changelogs", other.KafkaCounted(1_000, address), four, OnTrial()
 
 
 ASYNCHRONOUS = {
@@ -115,7 +116,7 @@ def main() -> None:
 
 
 def _run(
-    spark: Any, place: str, name: str, query: Kafka, conf: Mapping[str, str], variant: Variant, kept: Path | None
+    spark: Any, place: str, name: str, query: Kafka, conf: Mapping[str, str], variant: OnTrial, kept: Path | None
 ) -> Run:
     for key, value in (SESSION | conf).items():
         if key.startswith("spark.sql."):

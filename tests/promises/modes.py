@@ -17,10 +17,10 @@ import pandas as pd
 from advisor.catalogue import load
 from advisor.cli.spark import session
 from advisor.comparison import interleaved, order
-from advisor.contract import plain
+from advisor.contract import OnTrial, plain
 from advisor.trials.effects import MEASURED as MEASURED_LATENCY
 from advisor.trials.run import Bounds, Run, Runner
-from advisor.trials.setup import Permissions, Setup, Variant
+from advisor.trials.setup import Permissions, Setup
 from advisor.trials.steps import candidate
 from advisor.trials.throwaway import throw_away
 from advisor.trials.turns import _mean
@@ -81,12 +81,12 @@ def _promised(step: str, runner: Runner, baselines: list[Run]) -> dict[str, floa
 
 
 def _micro_batches(runner: Runner, place: str, *, warms_up: bool = False) -> Run:
-    return runner.run(Variant(), place.rpartition("/")[2], place, warms_up=warms_up)
+    return runner.run(OnTrial(), place.rpartition("/")[2], place, warms_up=warms_up)
 
 
 def _in_mode(spark: Any, query: Kafka, step: str, place: str) -> float:
     """The median latency of a run's records in ms."""
-    setup = Setup(spark, f"{step}-{query.per_second}-{place.rpartition('/')[2]}", place, Variant())
+    setup = Setup(spark, f"{step}-{query.per_second}-{place.rpartition('/')[2]}", place, OnTrial())
     with query.latency(setup) as measured:
         writer = query.build(setup).outputMode("update").option("checkpointLocation", f"{place}/checkpoint")
         running = writer.trigger(**MODES[step]).start()

@@ -11,10 +11,9 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from advisor.comparison.levels import FEWEST
-from advisor.contract import plain
+from advisor.contract import OnTrial, plain
 from advisor.trials.length import Length
 from advisor.trials.run import Run, Runner
-from advisor.trials.setup import Variant
 from advisor.trials.steps import Candidate
 from advisor.trials.turns import Bench, _Result
 
@@ -61,11 +60,11 @@ class Keeping(Runner):
     def run(self, *args: Any, **options: Any) -> Run:
         """Run it, and keep its settings and measured latency beside its progress."""
         run = super().run(*args, **options)
-        if run.variant == Variant() and len(run.window) >= FEWEST:
+        if run.variant == OnTrial() and len(run.window) >= FEWEST:
             self.baselines.append(run)
         if self.place is not None and run.run_id is not None:
             facts = {name: known.value for name, known in run.facts.items()}
-            told = {"variant": plain(run.variant.entry()), "latency": dict(run.latency), "facts": facts}
+            told = {"variant": plain(run.variant), "latency": dict(run.latency), "facts": facts}
             (self.place / f"{run.run_id}.json").write_text(json.dumps(told, default=str))
         return run
 

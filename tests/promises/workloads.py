@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from advisor.trials.setup import Setup, Variant
+from advisor.contract import OnTrial
+from advisor.trials.setup import Setup
 from advisor.trials.workloads import rows
 from lab.offsets.queries import Measured
 
@@ -223,7 +224,7 @@ def beside(build: Build, setup: Setup) -> Iterator[Measured]:
     spark = setup.spark
     other = type(spark)(spark.sparkContext, spark._jsparkSession.cloneSession())
     place = setup.path("beside")
-    query = build(Setup(other, "beside", place, Variant())).option("checkpointLocation", f"{place}/checkpoint").start()
+    query = build(Setup(other, "beside", place, OnTrial())).option("checkpointLocation", f"{place}/checkpoint").start()
     try:
         yield lambda *_: {}
     finally:

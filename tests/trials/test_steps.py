@@ -9,10 +9,11 @@ from click.testing import CliRunner
 
 from advisor.catalogue import load
 from advisor.cli import main
+from advisor.contract import OnTrial
 from advisor.errors import UsageError
 from advisor.trials.length import Length, said
 from advisor.trials.run import Bounds, Run
-from advisor.trials.setup import Setup, Variant
+from advisor.trials.setup import Setup
 from advisor.trials.steps import known
 from advisor.trials.turns import would_tell
 from tests.made import window
@@ -44,7 +45,7 @@ def test_steps_that_can_be_on_trial() -> None:
 
 
 def test_a_step_that_is_code_is_asked_for() -> None:
-    setup = Setup(None, "one", "file:///tmp/one", Variant(code=frozenset({"persist-in-foreach-batch"})))
+    setup = Setup(None, "one", "file:///tmp/one", OnTrial(code=frozenset({"persist-in-foreach-batch"})))
     assert setup.makes("persist-in-foreach-batch") and not setup.makes("other")
     assert setup.path("out") == "file:///tmp/one/out" and setup.topic("out") == "one-out"
 
@@ -52,7 +53,7 @@ def test_a_step_that_is_code_is_asked_for() -> None:
 def warm_up(*, pace_ms: float, batches: int = 2) -> Run:
     """A warm-up of 30 s whose steady batches come at this pace."""
     rows = [{"triggerExecution": pace_ms / 2, "addBatch": pace_ms / 4}] * batches
-    return Run(Variant(), "run", window(rows, interval_ms=pace_ms), None, {}, seconds=30.0)
+    return Run(OnTrial(), "run", window(rows, interval_ms=pace_ms), None, {}, seconds=30.0)
 
 
 BOUNDS = Bounds(runs=8, batches=1, seconds=1.0, most_runs=24)

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 import advisor
+from advisor.contract import OnTrial
 from advisor.errors import UsageError
 from advisor.trials import workloads
-from advisor.trials.setup import Setup, Variant
+from advisor.trials.setup import Setup
 
 pytestmark = pytest.mark.spark
 SHORT = {"runs": 4, "most_runs": 4, "batches": 10, "seconds": 600.0}
@@ -77,9 +78,18 @@ def test_nothing_is_left_and_the_session_keeps_its_settings(spark: Any, tried: A
     assert spark.conf.get("spark.sql.streaming.stopTimeout") != "60s"
 
 
+def rate_to_files(setup: Setup) -> Any:
+    return workloads.rows(setup).writeStream.format("parquet").option("path", setup.path("files"))
+
+
+def rate_counted(setup: Setup) -> Any:
+    counts = workloads.rows(setup).selectExpr("value % 5000 AS bucket").groupBy("bucket").count()
+    return counts.writeStream.format("noop").outputMode("update")
+
+
 @pytest.mark.slow
 def test_a_refusal_at_start_in_sparks_words(spark: Any, scratch: Path) -> None:
-    tried = advisor.trial(workloads.rate_to_files, [ASYNC], spark=spark, **SHORT)
+    tried = advisor.trial(rate_to_files, [ASYNC], spark=spark, **SHORT)
     assert tried.verdict == "refused"
     assert "does not support async progress tracking" in tried.data["says"]
     assert not tried.data["effects"] and not list(scratch.iterdir())
@@ -87,7 +97,7 @@ def test_a_refusal_at_start_in_sparks_words(spark: Any, scratch: Path) -> None:
 
 @pytest.mark.slow
 def test_a_refusal_in_the_first_batch_in_sparks_words(spark: Any, scratch: Path) -> None:
-    tried = advisor.trial(workloads.rate_counted, [ASYNC], spark=spark, **SHORT)
+    tried = advisor.trial(rate_counted, [ASYNC], spark=spark, **SHORT)
     assert tried.verdict == "refused"
     assert "Stateful streaming queries does not support async progress tracking" in tried.data["says"]
 
@@ -154,7 +164,7 @@ def test_an_option_that_reaches_no_source_is_an_error(spark: Any, scratch: Path)
     from advisor.trials.guard import check
     from advisor.trials.setup import Permissions
 
-    variant = Variant(reader_option={"rowsPerBatch": "20"})
+    variant = OnTrial(reader_option={"rowsPerBatch": "20"})
     setup = Setup(spark, "some", scratch.as_uri(), variant)
     with pytest.raises(UsageError, match="reader_options"):
         check(_rows(setup).writeStream.format("noop"), setup, Permissions())
