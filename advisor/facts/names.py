@@ -98,6 +98,8 @@ _QUERY = (
     Fact("stateful", "bool", "the query keeps state between batches", "progress, printed plan", (*_SHOWN, "computed"),
          asks="Does it aggregate, deduplicate, join streams or keep other state?"),
     Fact("sink", "choice", "what the query writes to", "progress", _SHOWN, values=_SINKS, asks="Where does it write?"),
+    Fact("sink_one_of", "choices", "sinks that fit the plan", "a plan without a writer of the newer interface", ("ui",),
+         values=_SINKS, outcome=True, settable=False),
     Fact("source", "choice", "what the query reads; 'several' for sources of different kinds", "progress", _SHOWN,
          values=_INPUTS, asks="What does it read?"),
     Fact("source_scheme", "str",

@@ -478,10 +478,11 @@ def test_the_plan_names_the_partitions_of_the_state(plan: str, partitions: int |
 @pytest.mark.parametrize(
     ("plan", "sink"),
     [("WriteToDataSourceV2 (9)\n(9) Arguments: MicroBatchWrite[epoch: 4, writer: KafkaStreamingWrite@3]", "kafka"),
-     ("* Project (2)\n+- Scan text (1)", "other")],
+     ("* Project (2)\n+- Scan text (1)", ["foreach_batch", "file", "delta", "other"])],
 )  # fmt: skip
-def test_a_batch_without_a_writer_has_a_sink_of_the_first_interface(plan: str, sink: str) -> None:
-    assert [each.value for each in told([counted(200, 2, "1 ms", plan)]) if each.fact == "sink"] == [sink]
+def test_a_batch_without_a_writer_has_a_sink_of_the_first_interface(plan: str, sink: Any) -> None:
+    found = [each.value for each in told([counted(200, 2, "1 ms", plan)]) if each.fact.startswith("sink")]
+    assert found == [sink]
 
 
 @pytest.mark.parametrize("odd", ["NaN", "Infinity", "1e400", '"abc"', "null", "[" * 100_000, "9" * 5000])

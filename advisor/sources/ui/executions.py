@@ -62,6 +62,7 @@ _FILES: Final = re.compile(r"^FileScan\b.* Location: InMemoryFileIndex\b", re.DO
 _WRITER: Final = re.compile(r"\bMicroBatchWrite\[epoch: \d{1,18}, writer: (?:[\w.]*\.)?([A-Z]\w*)")
 _WRITES: Final = re.compile(r"WriteToDataSourceV2|MicroBatchWrite")
 """In the plan of every batch that runs a job, but for sinks of the first interface: files, Delta, some connectors."""
+_OLDER: Final = ["foreach_batch", "file", "delta", "other"]
 _SINKS: Final = {"Noop": "noop", "Kafka": "kafka", "Console": "console", "Memory": "memory", "Foreach": "foreach"}
 """How the classes begin that write a batch."""
 
@@ -154,7 +155,7 @@ def told(executions: Sequence[Execution]) -> list[Told]:
     if any(scans) and not all(scans):
         found.append(Told("sink", "foreach_batch"))
     elif any(one.success_job_ids and not _WRITES.search(one.plan_description) for one in executions if one.batch):
-        found.append(Told("sink", "other"))
+        found.append(Told("sink_one_of", _OLDER))
     if source := _source([node for one in executions for node in one.nodes]):
         found.append(Told("source", source))
     return found
