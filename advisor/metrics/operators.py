@@ -49,21 +49,22 @@ def partitions(window: Window) -> np.ndarray:
     Before SPARK-45084 numShufflePartitions counted task attempts, so that a retried task made it larger: it is capped
     by the number of state store instances and by the least that the operator showed in this window.
     """
-    shown, instances = window.operators["shuffle_partitions"], window.operators["store_instances"]
+    shown = window.operators["shuffle_partitions"]
     shown = np.where(np.isnan(shown), _untold(window), shown) if np.isnan(shown).any() else shown
-    shown = np.where(np.isnan(shown), instances, shown)
     capped = np.fmin(shown, least_shown(window, shown))
     return np.where(capped > 0, capped, np.nan)
 
 
 def _untold(window: Window) -> np.ndarray:
     """Partitions of operators that do not name them (before Spark 3.0; pages before 4.3, where only the plan does):
-    the pinned number, else what caches show.
+    the pinned number, else their stores, else what caches show.
     """
     pinned, operators = window.facts.get("shuffle_partitions"), window.operators
+    instances = operators["store_instances"]
     if pinned is not None and pinned.origin in ("log", FROM_UI):
-        return np.fmin(float(pinned.value), operators["store_instances"])  # a limit has one
-    return shown_by_caches(operators, _with_state_before(window)[operators["batch"]])
+        return np.fmin(float(pinned.value), instances)  # a limit has one
+    by_caches = shown_by_caches(operators, _with_state_before(window)[operators["batch"]])
+    return np.where(np.isnan(instances), by_caches, instances)
 
 
 def shown_by_caches(operators: Columns, later: np.ndarray) -> np.ndarray:
@@ -105,9 +106,8 @@ def computed_times(window: Window) -> np.ndarray:
     A sort samples its rows in a job of its own, a function of foreachBatch may run several. 1 where that is unknown,
     and for a join, which has four stores in a partition.
     """
-    joins = np.array([str(name).startswith("symmetricHashJoin") for name in window.operators["name"]], dtype=bool)
     times = np.floor(window.operators["store_instances"] / partitions(window))
-    return np.where((times > 1) & ~joins, times, 1.0)
+    return np.where((times > 1) & ~joins(window), times, 1.0)
 
 
 def task_ms(window: Window) -> np.ndarray:
@@ -120,6 +120,11 @@ def task_ms(window: Window) -> np.ndarray:
 def arbitrary(window: Window) -> np.ndarray:
     """Which operators run the query's own code on its state: mapGroupsWithState, transformWithState and their kin."""
     return np.array([str(name).startswith(ARBITRARY) for name in window.operators["name"]], dtype=bool)
+
+
+def joins(window: Window) -> np.ndarray:
+    """Which operators join two streams: these have four stores in a partition."""
+    return np.array([str(name).startswith("symmetricHashJoin") for name in window.operators["name"]], dtype=bool)
 
 
 def largest(window: Window, values: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ from advisor.metrics.event_time import late_rows_over_read
 from advisor.metrics.flow import sum_of_sources
 from advisor.metrics.metric import batch_metric, remembered, stage_metric
 from advisor.metrics.missing import Missing, needed
-from advisor.metrics.operators import partitions
+from advisor.metrics.operators import joins, partitions
 from advisor.metrics.phases import share_of
 from advisor.metrics.tasks import most, of_kind
 from advisor.statistics import zero_filled
@@ -54,7 +54,7 @@ def repeated_ms(window: Window) -> np.ndarray:
 def _state_opened_once(window: Window) -> np.ndarray:
     """Which batches opened no more stores than their operators have partitions; of a join, which has four, unknown."""
     operators = window.operators
-    told = np.array([not (name or "").startswith("symmetricHashJoin") for name in operators["name"]], bool)
+    told = ~joins(window)
     once = told & (operators["store_instances"] <= partitions(window))
     opened, again = (np.bincount(operators["batch"][which], minlength=len(window)) for which in (once, told & ~once))
     return (opened > 0) & (again == 0)

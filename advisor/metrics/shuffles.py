@@ -7,7 +7,7 @@ import numpy as np
 from advisor.metrics.metric import Batchwise, Bounds, stage_metric
 from advisor.metrics.missing import NO_SLOTS, Missing, needed
 from advisor.metrics.phases import share_of
-from advisor.metrics.tasks import of_kind, per_batch, spread
+from advisor.metrics.tasks import may_fetch, of_kind, per_batch, spread
 from advisor.statistics import zero_filled
 from advisor.window import Window
 
@@ -30,8 +30,7 @@ def shuffle_waves_ms(window: Window) -> np.ndarray | Missing:
     of, stages = spread(window), window.stages
     if np.isnan(of.rounds).any():
         return NO_SLOTS
-    fetched = stages["shuffle_read_rows"]
-    read = of_kind(window, "shuffle", "result") & (of.rounds > 1) & (np.isnan(fetched) | (fetched > 0))
+    read = of_kind(window, "shuffle", "result") & (of.rounds > 1) & may_fetch(window)
     beyond = np.fmin(of.wall * (1 - 1 / of.rounds), of.wall - of.longest)
     return per_batch(window, beyond, read & ~np.isnan(stages["tasks"]))
 

@@ -8,7 +8,7 @@ from advisor.metrics.fetch import rows_per_partition
 from advisor.metrics.metric import remembered, stage_metric, window_metric
 from advisor.metrics.missing import NOT_SEEN, Missing, needed
 from advisor.metrics.phases import share_of
-from advisor.metrics.tasks import LEAST_MS, of_kind, per_batch, spread, too_few_readers_ms
+from advisor.metrics.tasks import LEAST_MS, may_fetch, of_kind, per_batch, spread, too_few_readers_ms
 from advisor.statistics import median, zero_filled
 from advisor.window import Window
 
@@ -48,8 +48,7 @@ def skewed(window: Window) -> np.ndarray:
     of a stage may always be a little slower.
     """
     stages, of = window.stages, spread(window)
-    read = stages["shuffle_read_rows"]
-    behind = of_kind(window, "state", "shuffle", "result") & (np.isnan(read) | (read > 0))
+    behind = of_kind(window, "state", "shuffle", "result") & may_fetch(window)
     slow = slow_task(window) & behind
     present = ~np.isnan(stages["rows_max"])
     much = slow & ~present & (of.longest >= MUCH_SLOWER * of.others) & (of.longest - of.others >= LEAST_UNTOLD_MS)

@@ -80,6 +80,12 @@ def of_kind(window: Window, *kinds: str) -> np.ndarray:
     return np.isin(window.stages["kind"].astype(str), kinds)
 
 
+def may_fetch(window: Window) -> np.ndarray:
+    """Which stages fetch rows from a shuffle; where the log does not count these, every one may."""
+    fetched = window.stages["shuffle_read_rows"]
+    return np.isnan(fetched) | (fetched > 0)
+
+
 @stage_metric("ms", label="extra waves of tasks")
 def waves_ms(window: Window) -> np.ndarray | Missing:
     """What stages with more tasks than slots take beyond their longest task: the most that more slots could save."""

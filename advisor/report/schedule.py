@@ -66,11 +66,11 @@ def scheduled(runs: Sequence[ShortRun], *, one_shot: bool) -> str | None:
         return None
     waits = sum(gap * gap for gap in apart) / (2 * sum(apart))  # a long gap has more of the rows
     between = f"{milliseconds(min(apart))} to {milliseconds(max(apart))} apart"
+    every = f"every {milliseconds(usual)}" if even else between
     found = median(one.discovery for one in runs)
     finds = f" ({milliseconds(found)} of it finds new data)" if found >= ranking()["discovery_worth"] * took else ""
     return (
-        f"Each of {len(runs)} runs ran {_batches(runs)}, and they start "
-        f"{f'every {milliseconds(usual)}' if even else between}, as a scheduler starts them: rows wait "
+        f"Each of {len(runs)} runs ran {_batches(runs)}, and they start {every}, as a scheduler starts them: rows wait "
         f"{milliseconds(waits)} for the next start on average. Then {_takes(runs, milliseconds(took))}{finds}."
         f"{_grown(runs)}"
     )

@@ -203,10 +203,10 @@ def read_stop(line: Line) -> list[Told]:
 
 def error(whole: str) -> list[Told]:
     """Read an error that ended a run: what happened, and the batch that it missed in the log (None: none)."""
-    if _interrupted(whole):
+    own = NEXT_RECORD.split(whole, 1)[0]
+    if _interrupted(own):
         return [Told("stopped", value=True)]
-    missing, words = MISSING.search(whole), said(whole)
-    found_error = known_error(NEXT_RECORD.split(whole, 1)[0])
+    missing, words, found_error = MISSING.search(whole), said(whole), known_error(own)
     if found_error is not None and found_error.by_shutdown:
         return [Told("shut_down_in_batch", value=True), Told("stopped", value=True)]
     found = [Told("terminated_error", words)] if words else []
@@ -219,7 +219,7 @@ def error(whole: str) -> list[Told]:
 
 def _interrupted(whole: str) -> bool:
     """Return whether stop() interrupted the query while it planned a batch: Spark knows a plain interruption only."""
-    causes = _CAUSE.findall(NEXT_RECORD.split(whole, 1)[0])
+    causes = _CAUSE.findall(whole)
     return "InvocationTargetException" in whole.strip().partition("\n")[0] and causes[-1:] == [_INTERRUPTED]
 
 
