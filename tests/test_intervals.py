@@ -8,7 +8,7 @@ import pytest
 
 from advisor.facts.trigger import infer_trigger
 from advisor.window import run_window
-from tests.made import event, facts, table
+from tests.made import START, event, facts, table
 
 Batch = tuple[int, float, float, float]
 """Its number, its start (ms after the full hour), the time since the trigger before and how long it took."""
@@ -62,3 +62,10 @@ def test_what_may_be_chance_is_no_interval(batches: tuple[Batch, ...]) -> None:
 
 def test_a_short_pause_before_each_start_on_time_is_an_interval() -> None:
     assert inferred((4, 5_003, 5_000, 4_700), (5, 10_004, 5_001, 4_700)) == ("processing_time", 5_000)
+
+
+def test_an_interval_that_nobody_would_guess_shows_although_triggers_find_nothing() -> None:
+    start = 710 - int(START.timestamp() * 1000) % 710
+    gaps = [710, 1420, 710, 1420, 710] * 8
+    batches = ((number, start + sum(gaps[:number]), 710.0, 300.0 + number) for number in range(40))
+    assert inferred(*batches) == ("processing_time", 710)

@@ -121,12 +121,12 @@ def infer_trigger(executed: Columns) -> dict[str, Known]:
     known = ~np.isnan(executed["trigger_execution_ms"]) & ~np.isnan(executed["timestamp"])
     durations, starts = (executed[name][known] for name in ("trigger_execution_ms", "timestamp"))
     pauses = np.diff(starts) - durations[:-1]
-    interval, paced = _interval_of(starts, pauses), _paced(executed)
-    if interval is not None:
-        steps = paced.steps[np.isfinite(paced.steps) & (executed["input_rows_per_second"] >= _LEAST_ROUNDED)]
-        since = middle(steps) if len(steps) else np.nan
-        if not since <= 5 * LATE_MS:  # else triggers lie between: a source delivers at such times
-            return _every(interval, "progress" if since >= interval / 2 else "inferred")
+    paced = _paced(executed)
+    steps = paced.steps[np.isfinite(paced.steps) & (executed["input_rows_per_second"] >= _LEAST_ROUNDED)]
+    since = middle(steps) if len(steps) else np.nan
+    interval = _interval_of(starts, pauses, since)
+    if interval is not None and not since <= 5 * LATE_MS:  # else triggers lie between: a source delivers at such times
+        return _every(interval, "progress" if since >= interval / 2 else "inferred")
     if _polls_at_once(paced):
         return {"trigger": Known("unspecified", "progress")}
     return _AT_ONCE if _each_at_once(durations, pauses) else _by_rates(executed, paced)
@@ -139,17 +139,18 @@ def _every(interval: int, origin: str) -> dict[str, Known]:
     return {"trigger": Known("processing_time", origin), "trigger_interval_ms": Known(interval, origin)}
 
 
-def _interval_of(starts: np.ndarray, pauses: np.ndarray) -> int | None:
+def _interval_of(starts: np.ndarray, pauses: np.ndarray, since_trigger: float) -> int | None:
     """The longest interval at whose multiples nearly all starts after a wait lie, and that most waits do not exceed.
 
-    It is a usual one, or the usual step between starts rounded to what a person writes.
+    It is a usual one, or the usual step between starts or triggers, rounded to what a person writes.
     """
     waited = pauses > LATE_MS
     if waited.sum() < _WAITS:
         return None
     after, waits, usual = starts[1:][waited], pauses[waited], middle(np.diff(starts)[waited])
     shortest = usual if whole_seconds(starts) else 0  # where seconds were cut, all lie at multiples of one
-    possible = {*USUAL_MS, *(round(int(usual) / unit) * unit for unit in (10, 50, 100, 500, 1000))}
+    steps = (usual, usual if np.isnan(since_trigger) else since_trigger)
+    possible = {*USUAL_MS, *(round(int(step) / unit) * unit for step in steps for unit in (10, 50, 100, 500, 1000))}
     for each in sorted(possible, reverse=True):
         if each < max(shortest, 5 * LATE_MS):
             return None

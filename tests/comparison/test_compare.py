@@ -15,10 +15,11 @@ from advisor.comparison.load import load
 from advisor.contract import FactEntry
 from advisor.engine import Advice, judge
 from advisor.metrics import Estimate
-from advisor.window import Window
-from tests.made import window
+from advisor.window import Window, run_window
+from tests.made import event, facts, table, window
 
 SYNC = {"walCommit": 28, "addBatch": 33, "commitOffsets": 30, "queryPlanning": 5, "latestOffset": 2}
+BATCH = {"triggerExecution": 400, "addBatch": 380}
 ASYNC = {"walCommit": 0, "addBatch": 22, "commitOffsets": 0, "queryPlanning": 4, "latestOffset": 2}
 LEGAL: dict[str, Any] = {
     "stateful": False, "sink": "kafka", "trigger": "unspecified", "platform": "open_source", "spark_version": "4.3.0",
@@ -184,6 +185,27 @@ def test_a_source_that_is_read_twice_is_no_double_load() -> None:
 
     found, _ = load(read(2), read(1))
     assert (found.kind, found.rows) == ("same", (100.0, 100.0))
+
+
+def test_triggers_that_find_nothing_are_time_in_which_rows_come() -> None:
+    """At 300 rows a second a trigger of 4 s takes 1,200, one of 710 ms mostly 300 after one that finds none."""
+
+    def read(since_batch: int, since_trigger: int, rows: int) -> Window:
+        made = [
+            event(number, since_batch * number, since_trigger, BATCH | {"numInputRows": rows})
+            for number in range(10, 40)
+        ]
+        return run_window(table(made), facts(trigger="processing_time"))
+
+    found, _ = load(read(4000, 4000, 1200), read(1000, 710, 300))
+    assert (found.kind, found.per_second) == ("same", (300.0, 300.0))
+
+
+def test_batches_that_a_log_lacks_are_no_time_without_rows() -> None:
+    made = [event(number, 1000 * number, 1000, BATCH) for number in range(10, 60)]
+    whole, lacking = (run_window(table(kept), facts()) for kept in (made, [*made[:10], *made[30:]]))
+    found, _ = load(whole, lacking)
+    assert found.per_second == (100.0, 100.0)
 
 
 def test_what_changed_and_what_only_one_side_tells() -> None:
