@@ -54,6 +54,7 @@ def analyze(
     checkpoint: str | Path | None = None,
     save: str | Path | None = None,
     packed: bool = False,
+    processes: int = 1,
 ) -> Report:
     """The report on what `paths` hold: files, directories, globs, `-` for stdin, object-store URLs, a driver's address.
 
@@ -65,9 +66,10 @@ def analyze(
     stages and tasks are not read, and addBatch stays closed. `query`: the name or id of the only one to show.
     `checkpoint`: the folder of a query's checkpoint, whose facts are known then, too. `save`: a file for what was read,
     which every function reads as a log. `packed`: hold the queries compressed, for very many: `to_text` and `to_json`
-    show all, `typed` and `data` lack numbers. With a session as `spark` all is read and judged on its cluster
-    (`engine="spark"` starts one), with the same report. Raises InputError where nothing can be read, UsageError and
-    CatalogueError for what was asked wrongly.
+    show all, `typed` and `data` lack numbers; so many `processes` judge them then, on Linux. With a session as `spark`
+    all is read and judged on its cluster (`engine="spark"` starts one), with the same report.
+
+    Raises InputError where nothing can be read, UsageError and CatalogueError for what was asked wrongly.
     """
     given = _Given.of(
         paths, series=series, set=set, config=config, rules=rules, last=last, since=since, until=until
@@ -76,7 +78,7 @@ def analyze(
         reading = files.read(given.paths, stages=stages, progress=progress)
         if save is not None:
             saved.write(reading, save)
-        report = _shown(_with_checkpoint(reading, checkpoint), given, Packed() if packed else None)
+        report = _shown(_with_checkpoint(reading, checkpoint), given, Packed() if packed else None, processes)
         given.refuse_absent(report.typed.queries, span(reading.batches))
         return _only(report, query)
     if checkpoint is not None or save is not None:
@@ -106,10 +108,10 @@ def _only(report: Report, query: str | None) -> Report:
     return replace(report, typed=of(report.typed), again=again and (lambda: of(again())))
 
 
-def _shown(reading: batches.Reading, given: _Given, packed: Packed | None = None) -> Report:
+def _shown(reading: batches.Reading, given: _Given, packed: Packed | None = None, processes: int = 1) -> Report:
     """The report on what was read; its single batches are made of that when it is drawn."""
     return Report(
-        assemble(reading, given.rules, given.asked, packed=packed),
+        assemble(reading, given.rules, given.asked, packed, processes),
         lambda: assemble(reading, given.rules, replace(given.asked, series=True)),
         *([packed.whole] if packed else []),
     )
@@ -172,6 +174,7 @@ def analyze_fleet(
     save_table: str | Path | None = None,
     incremental: bool = False,
     stages: bool = True,
+    processes: int = 1,
     **asked: Any,
 ) -> Fleet:
     """The fleet's report (`advisor.fleet.report`): queries and changes ranked over all runs in `paths`.
@@ -180,15 +183,15 @@ def analyze_fleet(
     for `analyze`. On a cluster the driver gets a few
     kilobytes per run. `save_table` (on a cluster only) is a directory for batches and findings as Parquet by day; with
     `incremental` what stands there is extended, and only files and ends of files are read that are new since. With
-    `stages` the tables `stages` and `batch_parts` are saved, too.
+    `stages` the tables `stages` and `batch_parts` are saved, too. Without a cluster `processes` judge very many runs.
     """
     given = _Given.of(paths, **asked)
     if not on_cluster(engine, spark):
         if save_table is not None or incremental:
             raise UsageError("save_table", "only Spark writes tables", "use engine='spark'")
         reading = files.read(given.paths, stages=stages, progress=progress)
-        found = [fleet.summary(entry) for entry in entries_of(reading, given.rules, given.asked, brief=True)]
-        return _fleet(given, found, reading, span(reading.batches))
+        found = entries_of(reading, given.rules, given.asked, fleet.summary, brief=True, processes=processes)
+        return _fleet(given, [*found], reading, span(reading.batches))
     from advisor import cluster  # noqa: PLC0415
 
     with _session(spark, given.paths) as session:

@@ -221,6 +221,8 @@ def test_long_lists_are_cut_and_say_so() -> None:
 @pytest.mark.parametrize("sample", ["LG001/rate-to-noop-4.3.0", "ST002/rocksdb-without-changelog-4.3.0"])
 def test_a_brief_entry_tells_a_fleet_as_much_as_a_whole_one(sample: str) -> None:
     reading, rules = files.read([str(SAMPLES / sample)]), catalogue.load(None)
-    whole, brief = (list(entries_of(reading, rules, Asked(), brief=brief)) for brief in (False, True))
+    whole, brief = (
+        list(entries_of(reading, rules, Asked(), lambda entry: entry, brief=brief)) for brief in (False, True)
+    )
     assert [fleet.summary(entry) for entry in brief] == [fleet.summary(entry) for entry in whole]
     assert all(entry.budget and not other.budget for entry, other in zip(whole, brief, strict=True))

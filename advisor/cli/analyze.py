@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import chain
@@ -43,6 +44,7 @@ Examples:
   latency-advisor analyze s3://logs/drivers --fleet --master spark://host:7077 --save-table s3://tables/latency
 """
 
+_PROCESSES = min(4, os.cpu_count() or 1)  # each takes some 100 MB
 
 _FLEET = group(
     click.option(
@@ -145,6 +147,7 @@ def _queries(paths: tuple[str, ...], options: dict[str, Any]) -> Level | None:
     with _wanted(paths, options) as wanted:
         own = {name: options[name] for name in ("stages", "query", "checkpoint", "save")}
         own |= {"series": options["form"] == "html", "packed": as_json or options["form"] == "text"}
+        own["processes"] = _PROCESSES
         report = judge(paths, **own, **wanted)
     read = report.typed.input
     if read.read_by_jvm:
@@ -179,7 +182,7 @@ def _fleet(paths: tuple[str, ...], options: dict[str, Any]) -> Level | None:
 
     asked = {name: options[name] for name in ("save_table", "incremental")}
     with _wanted(paths, options) as wanted:
-        report = analyze_fleet(paths, stages=options["stages"], **asked, **wanted)
+        report = analyze_fleet(paths, stages=options["stages"], processes=_PROCESSES, **asked, **wanted)
     if options["form"] == "json":
         from advisor.contract import as_json
 

@@ -52,7 +52,8 @@ def _entries(rows: list[Row], catalogue: Catalogue, asked: Asked, brief: bool) -
     sightings = [unpacked(row.payload) for row in rows if row.kind == "sightings"]
     found = pa.concat_tables([SIGHTINGS.empty_table(), *sightings])
     firsts = _firsts(places)
-    for entry in RunJudge(_Batches(rows, inside_of(rows)), places, found, catalogue, asked, brief).entries():
+    judge_of = RunJudge(_Batches(rows, inside_of(rows)), places, found, catalogue, asked, brief)
+    for entry in map(judge_of.entry, judge_of.runs):
         yield firsts.get(entry.run_id, _LAST), entry
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TypeVar
 
 import msgspec
 
@@ -11,10 +12,12 @@ from advisor.batches import Inside, Reading, RunBatches
 from advisor.catalogue import Catalogue
 from advisor.contract import BrokenRecord, Input, PartialRecord, QueryEntry, Report
 from advisor.errors import PROGRESS_NEEDS_INFO, WHOLE_RECORDS, InputError
+from advisor.facts.evidence import Run
 from advisor.redaction import hide
 from advisor.report.falling_behind import falling_behind
 from advisor.report.judged import Judged
 from advisor.report.packed import Packed
+from advisor.report.processes import spread
 from advisor.report.runs import NARROW, Asked, RunJudge
 from advisor.report.silence import stalls
 from advisor.vocabulary import GRAVE, LEVELS
@@ -22,6 +25,7 @@ from advisor.vocabulary import GRAVE, LEVELS
 SCHEMA_VERSION = 1
 _ENDED = ("stopped", "dead", "restarting")
 """States of a run that no longer lives: a log that is followed may show it beside others."""
+Kept = TypeVar("Kept")
 MOST_RUNS = 50_000
 """Runs of one report; each takes about 10 ms and 15 kB."""
 
@@ -30,31 +34,39 @@ def assemble(
     reading: Reading,
     catalogue: Catalogue,
     asked: Asked | None = None,
-    judged: Callable[[int, int], None] | None = None,
     packed: Packed | None = None,
+    processes: int = 1,
 ) -> Report:
-    """The report on everything that was read. `judged` hears how many of how many are done; `packed` holds each."""
-    asked = asked or Asked()
-    entries = entries_of(reading, catalogue, asked, judged)
-    return report_on(reading, map(packed.keep, entries) if packed else entries)
+    """The report on everything that was read; `packed` holds each entry, and `processes` judge very many runs."""
+    if packed is None:
+        return report_on(reading, entries_of(reading, catalogue, asked or Asked(), lambda entry: entry))
+    entries = entries_of(reading, catalogue, asked or Asked(), packed.pack, processes=processes)
+    return report_on(reading, map(packed.hold, entries))
 
 
 def entries_of(
     reading: Reading,
     catalogue: Catalogue,
     asked: Asked,
-    judged: Callable[[int, int], None] | None = None,
+    keep: Callable[[QueryEntry], Kept],
     brief: bool = False,
-) -> Iterator[QueryEntry]:
-    """One entry per run of a reading, in order of time; InputError for more runs than one report can hold."""
+    processes: int = 1,
+) -> Iterator[Kept]:
+    """What is kept of the entry of each run of a reading, in order of time; so many processes judge very many runs.
+
+    InputError for more runs than one report can hold.
+    """
     refuse_many(len(reading.batches["run_id"].unique()))
-    entries = _judge_of(reading, catalogue, asked, brief).entries(judged)
-    if not reading.doing:
-        return entries
-    words = stalls(reading, timed=not asked.live)  # a screen that stays would say an old time
-    return (
-        one if one.state in _ENDED else msgspec.structs.replace(one, stall=words.get(one.run_id)) for one in entries
-    )
+    judge_of = _judge_of(reading, catalogue, asked, brief)
+    words = stalls(reading, timed=not asked.live) if reading.doing else {}  # a screen that stays would say an old time
+
+    def kept(run: Run) -> Kept:
+        entry = judge_of.entry(run)
+        if words and entry.state not in _ENDED:
+            entry = msgspec.structs.replace(entry, stall=words.get(entry.run_id))
+        return keep(entry)
+
+    return spread(judge_of.runs, kept, processes)
 
 
 def refuse_many(runs: int) -> None:

@@ -21,13 +21,12 @@ class Packed:
         self._entries: dict[str, bytes] = {}
         self._first = b""
 
-    def keep(self, entry: QueryEntry) -> QueryEntry:
-        """Return the entry without what only its own screen and its JSON show; hold the whole."""
+    def pack(self, entry: QueryEntry) -> tuple[QueryEntry, bytes]:
+        """Return the entry without what only its own screen and its JSON show, and the whole to `hold`."""
         whole = encoded(entry)
         self._first = self._first or whole
         packer = zlib.compressobj(1, zdict=self._first)
-        self._entries[entry.run_id] = packer.compress(whole) + packer.flush()
-        return msgspec.structs.replace(
+        shown = msgspec.structs.replace(
             entry,
             facts={name: fact for name, fact in entry.facts.items() if name == "start_time"},
             metrics={name: entry.metrics[name] for name in _SORTED_AND_LISTED if name in entry.metrics},
@@ -37,6 +36,12 @@ class Packed:
             worst=(),
             budget={},
         )
+        return shown, packer.compress(whole) + packer.flush()
+
+    def hold(self, packed: tuple[QueryEntry, bytes]) -> QueryEntry:
+        """Return the entry that a line shows; hold the whole."""
+        entry, self._entries[entry.run_id] = packed
+        return entry
 
     def whole(self, entry: QueryEntry) -> QueryEntry:
         """Return the whole entry."""

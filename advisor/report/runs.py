@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING
@@ -88,13 +88,6 @@ class RunJudge:
         self._seen: Counter[str | None] = Counter()
         self._earlier: dict[str | None, Window] = {}
         self._short: dict[str | None, list[ShortRun]] = defaultdict(list)
-
-    def entries(self, judged: Callable[[int, int], None] | None = None) -> Iterator[QueryEntry]:
-        """Yield one entry per run, in order of time, each judged when it is asked for."""
-        for done, run in enumerate(self.runs, 1):
-            yield self.entry(run)
-            if judged is not None:
-                judged(done, len(self.runs))
 
     def entry(self, run: Run) -> QueryEntry:
         """The run's entry; where a fault in the advisor prevents it, what is known without its batches."""
