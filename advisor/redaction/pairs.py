@@ -55,8 +55,9 @@ _NUMBERS: Final = re.compile(r"[\[{](?:[\s,:]|\\{0,7}\"\d{1,10}\\{0,7}\":|-?\d{1
 _NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?(?=[\s,;)\]}]|$)")
 _NO_CREDENTIAL: Final = re.compile(
     r"(?:no such [a-z ]{1,40}|permission denied"
+    # Without a limit each name inside such a word is read to the word's end again.
     r"|true|false|null|none|nil|yes|no|not|on|off|missing|unset|expired|required|\d{1,2}|string|binary|kerberos|simple|basic|bearer|USER_INFO"
-    r"|arn:aws[\w-]*:[\w-]+:[\w-]*:\d*:[\w/:.-]+|(?-i:(?:String|Binary|Struct|Array|Map)Type)(?:,(?:true|false))?|\**)(?=[\s,;&)\]}>\"']|$)",
+    r"|arn:aws[\w-]{0,20}:[\w-]{1,40}:[\w-]{0,40}:\d{0,20}:[\w/:.-]{1,300}|(?-i:(?:String|Binary|Struct|Array|Map)Type)(?:,(?:true|false))?|\**)(?=[\s,;&)\]}>\"']|$)",
     re.IGNORECASE,
 )
 _OF_FUNCTION: Final = re.compile(r"(?:[A-Za-z_][\w.]{0,100})?\((?:[\w\s,.:=*\[\]]{0,300})\)")  # f(x: int)

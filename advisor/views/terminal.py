@@ -30,6 +30,7 @@ _STEP_LABEL = {"style": "dim", "no_wrap": True, "width": 7}
 _DETAIL = 7
 _CODE = 9  # columns after a step's label begins
 _FEW = 3
+_LINES = 1_000  # of queries, beside which nobody reads another
 _IN_A_SESSION = 'Here --set FACT=VALUE is attach(spark, set=["FACT=VALUE"]), and --all is report.queries.'
 
 
@@ -75,7 +76,9 @@ def _first_screens(page: Console, shown: list[Selection], screens: Screens) -> N
     if len(shown) > FIRST_QUERIES:
         heading(page, text.plural(len(shown) - FIRST_QUERIES, "more query", "more queries"))
         name, do = {"no_wrap": True, "overflow": "ellipsis"}, {"max_width": max(24, page.width - 62)}
-        _ranking(page, shown[FIRST_QUERIES:], first_screen.in_a_line, name, name | do)
+        _ranking(page, shown[FIRST_QUERIES:][:_LINES], first_screen.in_a_line, name, name | do)
+    if (rest := len(shown) - FIRST_QUERIES - _LINES) > 0:
+        page.print(Text(f"and {rest:,} more, less pressing: --all and --format json show all, --fleet ranks them"))
     if shown:
         steps = f", with {text.plural(hidden, 'more step')}" if hidden else ""
         page.print(Text(f"\nMore: --all{steps}", style="dim"))

@@ -90,6 +90,12 @@ def test_more_queries_than_a_screen_holds_have_a_line_each() -> None:
     assert "query-4" in page.partition("2 more queries")[2]
 
 
+def test_very_many_queries_have_no_line_each() -> None:
+    queries = [slow() | {"id": f"id-{nth}", "run_id": f"run-{nth}", "name": f"query-{nth}"} for nth in range(1_010)]
+    page = report_as_text(report(*queries))
+    assert page.count("query-") == 1_003 and "and 7 more" in page
+
+
 @pytest.mark.parametrize("width", [40, 60, 80, 100, 120, 200])
 def test_no_line_is_wider_than_the_page_but_code_to_paste(width: int) -> None:
     code = ("spark.conf.set", '"org.apache.', '"spark.sql.', ".option(", "--packages")
