@@ -13,6 +13,7 @@ import msgspec
 
 import advisor
 from advisor import batches, catalogue, contract, fleet
+from advisor.config import user_wishes
 from advisor.contract import Fleet, FleetQuery, QueryEntry
 from advisor.errors import UsageError
 from advisor.facts import parse_user_fact
@@ -24,7 +25,6 @@ from advisor.report.silence import stalls
 from advisor.sources import files, saved
 from advisor.sources.following import followed
 from advisor.views.shown import Compared, Report
-from advisor.wishes import user_wishes
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
@@ -65,6 +66,11 @@ def _number(value: Any) -> Any:
     if hasattr(value, "item"):
         return value.item()
     raise NotImplementedError(f"a report cannot hold a {type(value).__name__}")
+
+
+def moment(when: datetime | None) -> str | None:
+    """ISO 8601 in UTC, as Spark writes it."""
+    return None if when is None else when.isoformat(timespec="milliseconds")[:23] + "Z"
 
 
 # A rule in the report: the finding, the numbers behind it, and its steps for this query

@@ -19,9 +19,8 @@ from advisor.batches import Doing, Reading
 from advisor.catalogue import Catalogue, load
 from advisor.contract import QueryEntry, plain
 from advisor.errors import UsageError
-from advisor.report import assemble
+from advisor.report import Asked, assemble
 from advisor.session import attach, onscreen, watch
-from advisor.session.live import Judging
 from advisor.session.notices import THRICE, TWICE, Watch
 from advisor.sources.listener import events as listened
 from tests.made import events, table
@@ -80,7 +79,7 @@ def test_the_report_is_what_the_same_judge_says_of_the_same_events() -> None:
     assert [finding["rule"] for finding in entry["findings"]][:1] == ["LG001"]
     assert entry["facts"]["spark_version"] == {"value": "4.3.0", "from": "session"}
     assert entry["facts"]["stateful"] == {"value": False, "from": "user"}
-    judged = plain(assemble(advisor.recorder.store.reading(), load(), advisor.judging._asked))["queries"][0]
+    judged = plain(assemble(advisor.recorder.store.reading(), load(), advisor._options.asked))["queries"][0]
     assert judged | {"idle_since": None} == entry
 
 
@@ -346,8 +345,8 @@ def test_a_rule_that_fails_is_told_and_the_others_are_judged() -> None:
             raise RuntimeError("a rule with a fault")
 
     good = load()
-    judging = Judging(Catalogue({"XX001": Failing(), **good.rules}, good.steps), _Nothing())  # type: ignore[dict-item]
-    (query,) = judging.report(Reading.of(table(events([SLOW] * 60)))).queries
+    rules = Catalogue({"XX001": Failing(), **good.rules}, good.steps)  # type: ignore[dict-item]
+    (query,) = assemble(Reading.of(table(events([SLOW] * 60))), rules, Asked(wishes=_Nothing(), live=True)).queries
     assert query.findings
     (told,) = (skipped for skipped in query.skipped if skipped.rule == "XX001")
     assert "RuntimeError: a rule with a fault" in told.reason

@@ -12,7 +12,7 @@ import pytest
 
 from advisor.metrics import Estimate, Missing, measure
 from advisor.metrics.capacity import Line, drained_ms
-from advisor.report.capacity import capacity
+from advisor.report.screen import capacity
 from advisor.window import Window, run_window
 from tests.made import facts, table, window
 

@@ -16,7 +16,7 @@ import yaml
 from advisor.api import analyze
 from advisor.batches import SIGHTINGS, Reading
 from advisor.catalogue import Catalogue, load
-from advisor.config import Config, Ignore
+from advisor.config import Config, Ignore, UserWishes
 from advisor.engine import Judgement, Silenced
 from advisor.facts import FACTS, Known, Sighting
 from advisor.facts.evidence import Run
@@ -25,7 +25,6 @@ from advisor.report import Asked, assemble, change
 from advisor.report.judged import Judged
 from advisor.report.query import limits
 from advisor.views.shown import Report
-from advisor.wishes import UserWishes
 from tests.made import events, table, window
 
 BATCH = {"triggerExecution": 100, "addBatch": 30, "walCommit": 28, "commitOffsets": 30, "numInputRows": 100}

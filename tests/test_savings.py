@@ -16,7 +16,7 @@ from advisor.metrics.latency import Mixture
 from advisor.savings import per_batch, per_record
 from advisor.savings import promise as promised
 from advisor.savings.promise import Calibrated, Calibration, shipped
-from advisor.savings.record import OF_RECORDS, Cut, Gains, gained, gains, of_records
+from advisor.savings.saving import OF_RECORDS, Cut, Gains, gained, gains, of_records
 from advisor.window import Window
 from tests.made import window
 
@@ -60,7 +60,7 @@ def test_promises_are_in_order(share: list[float]) -> None:
 def calibration(expected: float, error: float | None) -> Calibration:
     """A calibration of one step."""
     one = Calibrated("offset_log_ms", expected, error, cases=10, workloads=5)
-    return Calibration("a test", 0.9, "none", "", "", (), {"some": one})
+    return Calibration({"some": one})
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
@@ -11,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from advisor.cli.bars import bar, counter
 from advisor.cli.exits import FAILED_ON
 from advisor.cli.options import facts_given, goal_options, group, output_options, stages_option, wish_options
 from advisor.cli.output import check_new, check_output, put, rendered, to_file
@@ -21,9 +21,11 @@ from advisor.errors import InputError
 from advisor.vocabulary import LEVELS, worst
 
 if TYPE_CHECKING:
+    from advisor.cluster.jobs import Progressed
     from advisor.contract import Input
     from advisor.vocabulary import Level
 
+_COMPRESSED = (".gz", ".zst", ".zstd", ".lz4", ".bz2", ".xz", ".snappy")
 _HELP = """Read progress from PATHS, and say which change helps.
 
 PATHS are files, directories, globs, object-store URLs or - for standard input: driver logs, event logs, structured
@@ -205,7 +207,7 @@ def _wanted(paths: tuple[str, ...], options: dict[str, Any]) -> Iterator[dict[st
     named["set"] = facts_given(options)
     if options["engine"] == "spark":
         refuse(paths, **named)
-    with _session(options) as spark, counter() if spark else bar(paths) as progress:
+    with _session(options) as spark, _counter() if spark else _bar(paths) as progress:
         yield named | {"engine": options["engine"], "progress": progress, "spark": spark}
 
 
@@ -229,3 +231,54 @@ def _session(options: dict[str, Any]) -> Iterator[Any]:
 def fails(found: Level | None, level: Level | None) -> bool:
     """Whether the worst level of a report reaches this one; never without a level."""
     return bool(found and level) and LEVELS.index(found) >= LEVELS.index(level)
+
+
+@contextmanager
+def _bar(paths: tuple[str, ...]) -> Iterator[Callable[[int], None] | None]:
+    """Yield a callback that takes the bytes read so far, None without a terminal; the bar is gone afterwards."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("reading"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("reading", total=_size(paths))
+        yield lambda so_far: progress.update(task, completed=so_far)
+
+
+def _size(paths: tuple[str, ...]) -> int | None:
+    """Return the bytes on disk; None where nobody knows them, as for a glob, standard input or a compressed file."""
+    if not all(Path(path).exists() for path in paths):
+        return None
+    files = [file for path in paths for file in _files(Path(path))]
+    if any(file.suffix in _COMPRESSED for file in files):
+        return None
+    return sum(file.stat().st_size for file in files)
+
+
+def _files(path: Path) -> list[Path]:
+    return [file for file in path.rglob("*") if file.is_file()] if path.is_dir() else [path]
+
+
+@contextmanager
+def _counter() -> Iterator[Callable[[Progressed], None] | None]:
+    """Yield a callback that shows what has been read on a cluster, None without a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+        task = shown.add_task("reading")
+        yield lambda done: shown.update(task, description=_counted(done))
+
+
+def _counted(done: Progressed) -> str:
+    """`read 12 files, 1.2 GB, 3,400 events`."""
+    from advisor.views.text import plural, size
+
+    return f"read {plural(done.files, 'file')}, {size(done)}, {plural(done.events, 'event')}"

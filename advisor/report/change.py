@@ -5,14 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from advisor.catalogue import ranking
-from advisor.contract import Changed, Regime, Trend, Trends
+from advisor.contract import Changed, Regime, Trend, Trends, moment
 from advisor.metrics import Estimate, measure, measured
 from advisor.metrics.flow import SAME_LOAD, passed_ms, rows_taken
 from advisor.metrics.latency import typical_by_batch
 from advisor.metrics.phases import LACKING, budget
 from advisor.metrics.slopes import trend
 from advisor.metrics.units import milliseconds, number
-from advisor.report.budget import moment
 from advisor.statistics import known, median
 from advisor.vocabulary import Direction, Since
 from advisor.window import Window

@@ -10,15 +10,13 @@ from advisor import contract
 from advisor.batches import Reading
 from advisor.catalogue import Catalogue
 from advisor.comparison import Comparison, compare
-from advisor.contract import Advice, ComparedRun
+from advisor.contract import Advice, ComparedRun, moment
 from advisor.errors import TRACEBACK, InputError, UsageError
 from advisor.facts.versions import version_in_words
 from advisor.report.absent import no_query
 from advisor.report.assemble import judged_runs
-from advisor.report.budget import moment
 from advisor.report.judged import Judged
 from advisor.report.runs import Asked
-from advisor.window import Window
 
 SCHEMA_VERSION = 1
 
@@ -30,14 +28,6 @@ class Wanted:
     query: str | None = None
     before_run: str | None = None
     after_run: str | None = None
-
-
-@dataclass(frozen=True)
-class _Side:
-    """One window to compare, with the run that it is of."""
-
-    judged: Judged
-    window: Window
 
 
 def compare_readings(
@@ -69,7 +59,7 @@ def compare_readings(
     on_the_mean = {step.id for step in steps if step.saves and step.saves.stat in ("mean", "total")}
     found = tuple(_compared(one, other, on_the_mean) for one, other in pairs)
     entries = tuple(
-        result.entry(other.judged.run.name or other.judged.run.id, _side(one), _side(other))
+        result.entry(other.run.name or other.run.id, _compared_run(one), _compared_run(other))
         for (one, other), result in zip(pairs, found, strict=True)
     )
     whole = contract.Comparisons(
@@ -79,17 +69,17 @@ def compare_readings(
     return whole, found, mixed
 
 
-def _compared(one: _Side, other: _Side, on_the_mean: set[str]) -> Comparison:
+def _compared(one: Judged, other: Judged, on_the_mean: set[str]) -> Comparison:
     found = compare(one.window, other.window, _advised(one, other), on_the_mean)
-    before, after, doubt = one.judged.run, other.judged.run, _do_not_belong(one, other)
+    before, after, doubt = one.run, other.run, _do_not_belong(one, other)
     if not doubt and before.id != after.id and not (before.name and before.name == after.name):
         doubt = "The query ids differ: these are two queries, or one query with a new checkpoint."
     return replace(found, says=f"{doubt} {found.says}".lstrip())
 
 
-def _do_not_belong(one: _Side, other: _Side) -> str:
+def _do_not_belong(one: Judged, other: Judged) -> str:
     """That the two sides are two queries, or the very same batches; empty where they are neither."""
-    before, after = one.judged.run, other.judged.run
+    before, after = one.run, other.run
     if before.run_id == after.run_id and one.window.span == other.window.span:
         return "Both sides are the same batches of one run."
     two = before.id != after.id and before.name and after.name and before.name != after.name
@@ -117,7 +107,7 @@ def _runs(reading: Reading, catalogue: Catalogue, asked: Asked, wanted: Wanted) 
     return steady
 
 
-def _within(runs: list[Judged], wanted: Wanted) -> Iterator[tuple[_Side, _Side]]:
+def _within(runs: list[Judged], wanted: Wanted) -> Iterator[tuple[Judged, Judged]]:
     if wanted.before_run or wanted.after_run:
         newer = _chosen(runs, wanted.after_run, "--after-run")
         older = [one for one in runs if wanted.before_run or one not in newer]
@@ -127,9 +117,9 @@ def _within(runs: list[Judged], wanted: Wanted) -> Iterator[tuple[_Side, _Side]]
         earlier = [one for one in runs if one.run.id == newest.run.id and one is not newest]
         # Against the run before also where something changed since: else every later change would hide the promises.
         if earlier:
-            yield _Side(earlier[-1], earlier[-1].window), _Side(newest, newest.window)
+            yield earlier[-1], newest
         if newest.since == "change_point" and newest.before is not None:
-            yield _Side(newest, newest.before), _Side(newest, newest.window)
+            yield replace(newest, window=newest.before), newest
 
 
 def _chosen(runs: list[Judged], run_id: str | None, option: str) -> list[Judged]:
@@ -147,31 +137,31 @@ def _newest(runs: Sequence[Judged]) -> list[Judged]:
     return list({one.run.id or one.run.run_id: one for one in runs}.values())
 
 
-def _paired(old: list[Judged], new: list[Judged]) -> Iterator[tuple[_Side, _Side]]:
+def _paired(old: list[Judged], new: list[Judged]) -> Iterator[tuple[Judged, Judged]]:
     before, after = _newest(old), _newest(new)
     if len(before) == len(after) == 1:
-        yield _Side(before[0], before[0].window), _Side(after[0], after[0].window)
+        yield before[0], after[0]
         return
     for other in after:
         same = [one for one in before if one.run.id == other.run.id]
         same = same or [one for one in before if one.run.name and one.run.name == other.run.name]
         if same:
-            yield _Side(same[-1], same[-1].window), _Side(other, other.window)
+            yield same[-1], other
 
 
-def _advised(before: _Side, after: _Side) -> list[Advice]:
+def _advised(before: Judged, after: Judged) -> list[Advice]:
     """The steps that may have been made: none that Spark refuses; a query that kept its id has kept its checkpoint."""
-    steps = [step for finding in before.judged.judgement.findings for step in finding.steps]
-    kept = before.judged.run.id is not None and before.judged.run.id == after.judged.run.id
+    steps = [step for finding in before.judgement.findings for step in finding.steps]
+    kept = before.run.id is not None and before.run.id == after.run.id
     return [step for step in steps if step.legal != "no" and not (kept and step.takes == "new_checkpoint")]
 
 
-def _side(side: _Side) -> ComparedRun:
+def _compared_run(side: Judged) -> ComparedRun:
     first, last = map(moment, side.window.span)
     known = side.window.facts
     return ComparedRun(
-        id=side.judged.run.id,
-        run_id=side.judged.run.run_id,
+        id=side.run.id,
+        run_id=side.run.run_id,
         spark_version=known.value("spark_version"),
         spark_between=version_in_words(known.value("spark_version_at_least"), known.value("spark_version_below")),
         first=first,

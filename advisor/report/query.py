@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
+import numpy as np
 
-from advisor.batches import lacks
+from advisor.batches import instant, lacks
 from advisor.catalogue import ranking
-from advisor.contract import BestStep, Conflict, FactEntry, QueryEntry, Screen, Terminated, WindowEntry
+from advisor.contract import (
+    Advice,
+    BestStep,
+    Conflict,
+    FactEntry,
+    QueryEntry,
+    Screen,
+    Terminated,
+    WindowEntry,
+    WorstBatch,
+    moment,
+)
 from advisor.facts import CONF, FACTS, Facts
 from advisor.facts.evidence import Run
 from advisor.facts.versions import MINORS, is_untried
-from advisor.metrics import ALL, statistics, sure
+from advisor.metrics import ALL, measured, statistics, sure
 from advisor.metrics.latency import operators, too_long_by, waits_for_watermark, watermark_behind
 from advisor.metrics.phases import budget
 from advisor.metrics.units import milliseconds
 from advisor.progress import FROM_UI, INPUT_RATE, PARTS
 from advisor.redaction import hide
-from advisor.report.addbatch import inside
-from advisor.report.budget import moment, saved, worst
+from advisor.report.addbatch import inside, slow_inside
 from advisor.report.change import change, trends
 from advisor.report.judged import Judged
 from advisor.report.loss import largest_loss
@@ -28,12 +41,15 @@ from advisor.report.steps import best_step, on_the_way, together
 from advisor.report.target import target
 from advisor.report.unjudged import first_batch
 from advisor.report.verdict import calm, verdict
+from advisor.statistics import row_quantiles
 from advisor.vocabulary import State, at_once
-from advisor.window import Window, span
+from advisor.window import PHASES, Window, span
 
 _UNKNOWN = FactEntry(value=None, origin=None)
 _BRIEFLY = ("interval_ms", "trigger_execution_ms", "backlog_rows")
 """The metrics of a brief entry."""
+WORST = 5
+LEAST_EXCESS = 0.02  # of the batch: a phase above its median by less is no reason
 RESTARTING = 3  # runs of a query that died: it is being started again and again
 
 
@@ -89,6 +105,57 @@ def _whole(judged: Judged, best: BestStep | None, shown: Screen) -> dict[str, An
         "limits": tuple(limits(judged)),
         "screen": shown,
     }
+
+
+def saved(parts: Mapping[str, float], step: Advice) -> dict[str, float]:
+    """Milliseconds of these phases that the step takes away, shared out by their length; never more than it."""
+    touched = {name: parts[name] for name in step.saves_in if name in parts}
+    whole = sum(touched.values())
+    if step.legal == "no" or step.saves_ms is None or not whole:
+        return {}
+    share = min(1.0, step.saves_ms.likely / whole)
+    return {name: round(share * ms, 1) for name, ms in touched.items() if share * ms >= 0.05}
+
+
+def worst(window: Window) -> tuple[WorstBatch, ...]:
+    """The five longest steady batches, each with the phase that was most above its own median.
+
+    Where none was above it, as in a run of few batches, that is the phase that took longest.
+    """
+    if not len(window):
+        return ()
+    duration = window.batches["trigger_execution_ms"]
+    longest = np.argsort(-duration, kind="stable")[:WORST]  # NaN comes last
+    longest = longest[~np.isnan(duration[longest])]
+    phases = {name: window.batches[column] for column, name in PHASES.items()}
+    rest = measured(window, "unaccounted_ms")
+    if isinstance(rest, np.ndarray):
+        phases["unaccounted"] = rest
+    rows = np.array(list(phases.values()))
+    took, usual = rows[:, longest], row_quantiles(rows, (0.5,)).T
+    took, above = (np.where(np.isnan(took), -np.inf, ms) for ms in (took, took - usual))
+    most = np.where(above.max(axis=0) < LEAST_EXCESS * duration[longest], took.argmax(axis=0), above.argmax(axis=0))
+    named = [*phases]
+    return tuple(
+        _worst(window, at, named[phase], float(took[phase, nth]))
+        for nth, (at, phase) in enumerate(zip(longest, most, strict=True))
+    )
+
+
+def _worst(window: Window, at: int, phase: str, ms: float) -> WorstBatch:
+    number, when, rows, duration = (
+        float(window.batches[name][at]) for name in ("batch_id", "timestamp", "input_rows", "trigger_execution_ms")
+    )
+    known = math.isfinite(ms)
+    return WorstBatch(
+        batch_id=None if math.isnan(number) else int(number),
+        timestamp=moment(instant(when)),
+        trigger_execution_ms=duration,
+        input_rows=None if math.isnan(rows) else int(rows),
+        phase=phase if known else "triggerExecution",
+        phase_ms=ms if known else duration,
+        inside=slow_inside(window, at) if known and phase == "addBatch" else (),
+    )
 
 
 def _window(window: Window) -> WindowEntry:

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from advisor.batches import SCHEMA, Batches
 from advisor.catalogue import Catalogue
+from advisor.config import UserWishes
 from advisor.contract import QueryEntry, Series
 from advisor.engine import judge
 from advisor.errors import fault
@@ -29,7 +30,6 @@ from advisor.report.schedule import ShortRun, scheduled, short_run
 from advisor.report.series import series
 from advisor.vocabulary import ENDING, Since, State
 from advisor.window import Window, executed_window, run_window
-from advisor.wishes import UserWishes
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,11 +9,10 @@ import msgspec
 import numpy as np
 
 from advisor.batches import instant
-from advisor.contract import Mark, Sample, Series
+from advisor.contract import Mark, Sample, Series, moment
 from advisor.metrics import Missing, measure, measured
 from advisor.metrics.latency import typical_by_batch
 from advisor.report.addbatch import part_columns
-from advisor.report.budget import moment
 from advisor.vocabulary import Since
 from advisor.window import PHASES, Window
 

@@ -14,7 +14,7 @@ from advisor.metrics.interval import advised_after_ms
 from advisor.metrics.latency import Mixture, mixture, mixture_quantiles, record_latency_ms, rows_with_spikes
 from advisor.savings.common import in_common
 from advisor.savings.promise import promise
-from advisor.savings.record import AFTER_SINK, OF_RECORDS, of_records, waits_follow
+from advisor.savings.saving import AFTER_SINK, OF_RECORDS, of_records, waits_follow
 from advisor.window import PHASES, Window
 
 SHORTEST_MS = 1.0

@@ -37,14 +37,8 @@ class Calibrated(msgspec.Struct, frozen=True):
 
 
 class Calibration(msgspec.Struct, frozen=True):
-    """The file: where, when and on which Sparks its trials ran, and their result for each step."""
+    """The result of the trials for each step; the file also holds where, when and on which Sparks they ran."""
 
-    made_by: str
-    coverage: float
-    machine: str
-    first: str
-    last: str
-    sparks: tuple[str, ...]
     steps: dict[str, Calibrated]
 
 

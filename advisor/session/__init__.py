@@ -36,16 +36,18 @@ def attach(
     A session has one advisor: attached again, the same one comes back, with the wishes of the new call. Raises
     UsageError where no listener can run, CatalogueError for rules that cannot be read.
     """
-    from advisor import catalogue, wishes  # noqa: PLC0415
-    from advisor.session.live import Judging, LiveAdvisor, Options  # noqa: PLC0415 - the first import of PySpark
+    from advisor import catalogue  # noqa: PLC0415
+    from advisor.config import user_wishes  # noqa: PLC0415
+    from advisor.report import Asked  # noqa: PLC0415
+    from advisor.session.live import LiveAdvisor, Options  # noqa: PLC0415 - the first import of PySpark
 
     for name, number in (("keep", keep), ("capacity", capacity)):
         if number < 1:
             raise UsageError(f"{name}={number}", "is not a number of events", "give at least 1")
     judges = catalogue.rules_to_judge_by([Path(place) for place in rules])
-    judging = Judging(judges, wishes.user_wishes(set, config, [], judges))
+    asked = Asked(wishes=user_wishes(set, config, [], judges), live=True)
     place = None if history is None else Path(history)
-    return LiveAdvisor.of(spark, Options(judging, place, on_finding, keep, capacity, health))
+    return LiveAdvisor.of(spark, Options(judges, asked, place, on_finding, keep, capacity, health))
 
 
 def watch(session: Any = None) -> None:

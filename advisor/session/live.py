@@ -37,7 +37,6 @@ from advisor.sources.listener.worker import Worker
 from advisor.sources.stages.statusstore import work_of
 from advisor.stages import tables
 from advisor.views.shown import Compared, Report
-from advisor.wishes import UserWishes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,26 +64,12 @@ _ATTACHED: dict[str, LiveAdvisor] = {}
 _LOCK = threading.RLock()
 
 
-class Judging:
-    """Judges what was read by a catalogue. A rule that fails is listed under "not judged", as everywhere."""
-
-    def __init__(self, catalogue: Catalogue, wishes: UserWishes) -> None:
-        self._catalogue, self._asked = catalogue, Asked(wishes=wishes, live=True)
-
-    def report(self, reading: Reading, *, series: bool = False) -> contract.Report:
-        """Return the report, with `series` also the single batches; what fails without any rule is raised."""
-        return assemble(reading, self._catalogue, replace(self._asked, series=series))
-
-    def compare(self, reading: Reading) -> Compared:
-        """Return each query's newest window against the one before it; InputError where none has two."""
-        return Compared(*compare_readings(reading, None, self._catalogue, self._asked))
-
-
 @dataclass(frozen=True)
 class Options:
     """What `attach` was asked for, read and checked."""
 
-    judging: Judging
+    catalogue: Catalogue
+    asked: Asked
     history: Path | None
     on_finding: Callable[[Notice], None] | None
     keep: int
@@ -142,8 +127,6 @@ class LiveAdvisor(SessionListener):
         self._owed, self._owed_at = 0.0, 0.0
         """CPU seconds of judgements that no waiting has made up for yet, and when that was."""
         self._watch_cpu_seconds = 0.0
-        self._watch_wall_seconds = 0.0
-        self.judging = options.judging
         self._health = Health(options.health, self.health) if options.health is not None else None
         recorder.changed = self._changed
         recorder.tick = self._look_after
@@ -160,7 +143,7 @@ class LiveAdvisor(SessionListener):
         compared: list[tuple[Comparison, ...]] = []
 
         def report(*, series: bool) -> contract.Report:
-            report = self.judging.report(reading, series=series)
+            report = self._judged(reading, series=series)
             if not compared:
                 compared.append(self._compared(reading) if any(one.changed for one in report.queries) else ())
             queries = tuple(msgspec.structs.replace(one, idle_since=idle.get(one.run_id)) for one in report.queries)
@@ -192,11 +175,17 @@ class LiveAdvisor(SessionListener):
         Says of every step that was made what it promised, what was measured, and whether that is enough to tell.
         Raises InputError where no query has two windows.
         """
-        return self.judging.compare(self.recorder.reading())
+        return self._in_pairs(self.recorder.reading())
+
+    def _judged(self, reading: Reading, *, series: bool = False) -> contract.Report:
+        return assemble(reading, self._options.catalogue, replace(self._options.asked, series=series))
+
+    def _in_pairs(self, reading: Reading) -> Compared:
+        return Compared(*compare_readings(reading, None, self._options.catalogue, self._options.asked))
 
     def _compared(self, reading: Reading) -> tuple[Comparison, ...]:
         try:
-            return self.judging.compare(reading).typed.comparisons
+            return self._in_pairs(reading).typed.comparisons
         except InputError:
             return ()
 
@@ -352,7 +341,6 @@ class LiveAdvisor(SessionListener):
         if options.history not in (None, self._options.history):
             self.recorder.write_to(_written_to(options.history))
         self._options = replace(options, history=options.history or self._options.history)
-        self.judging = options.judging
         if options.health is not None and self._health is None:
             self._health = Health(options.health, self.health)
 
@@ -381,13 +369,12 @@ class LiveAdvisor(SessionListener):
             self._judge(id, run_id, ended)
 
     def _judge(self, id: str, run_id: str, ended: bool) -> None:
-        wall, cpu = time.perf_counter(), time.thread_time()
+        cpu = time.thread_time()
         try:
             self._watch(id, run_id, ended)
         finally:
             took = time.thread_time() - cpu
             self._watch_cpu_seconds += took
-            self._watch_wall_seconds += time.perf_counter() - wall
             self._owed = self._still_owed() + took
             self._owed_at = time.monotonic()
 
@@ -395,7 +382,7 @@ class LiveAdvisor(SessionListener):
         return max(0.0, self._owed - CPU_SHARE * (time.monotonic() - self._owed_at))
 
     def _watch(self, id: str, run_id: str, ended: bool) -> None:
-        report = self.judging.report(self.recorder.store.reading(id, JUDGED))
+        report = self._judged(self.recorder.store.reading(id, JUDGED))
         watch = self._watches.setdefault(id, Watch())
         while len(self._watches) > WATCHED:
             self._watches.pop(next(iter(self._watches)))

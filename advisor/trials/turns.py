@@ -5,37 +5,38 @@ from __future__ import annotations
 import math
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
 import advisor
 from advisor import contract
-from advisor.comparison import Effect, Trial, levels, order
+from advisor.comparison import Effect, Trial, interleaved, levels, order
 from advisor.comparison.effect import SAME_SHARE
-from advisor.comparison.interleaved import FEWEST_RUNS
-from advisor.comparison.levels import FEWEST, TOTAL
+from advisor.comparison.interleaved import FEWEST_RUNS, Arm
+from advisor.comparison.levels import FEWEST, INSIDE, TOTAL, Levels, is_opened
 from advisor.comparison.load import rows_per_batch, rows_per_second
 from advisor.comparison.promises import OF, judged
-from advisor.contract import Advice, KeptPromise, OnTrial, Promise, TrialRun, TrialVerdict
+from advisor.contract import Advice, KeptPromise, OnTrial, Promise, TrialRun, TrialVerdict, moment
 from advisor.errors import UsageError
+from advisor.metrics import Missing
 from advisor.metrics.flow import SAME_LOAD
 from advisor.metrics.phases import budget
 from advisor.metrics.units import milliseconds
-from advisor.report.budget import moment
 from advisor.savings import made_at_once
 from advisor.sources.listener.session import is_connect
 from advisor.trials import guard
 from advisor.trials import steps as on_trial
-from advisor.trials.effects import ESTIMATED, MEASURED, Counted, effects, found
 from advisor.trials.length import Length, said
 from advisor.trials.run import SMALLER_STATE, Bounds, Run, Runner
 from advisor.trials.steps import Candidate
 from advisor.trials.throwaway import throw_away
 from advisor.views.shown import Tried
+from advisor.window import Window
 
 SCHEMA_VERSION: Final = 1
 WARM_UP: Final = "warm-up"
+ESTIMATED, MEASURED = "record latency", "measured record latency"
 MORE_RUNS: Final = "more runs could tell"
 MOST_RUNS: Final = 3
 """By default a trial makes at most so many times the runs asked for; if it needs more, it ends and reports that."""
@@ -86,6 +87,15 @@ class Bench:
         name = f"trial-{uuid.uuid4().hex[:12]}"
         self.say(f"run {words}")
         return self.runner.run(variant, name, f"{place}/{name}", warms_up=words == WARM_UP)
+
+
+class Counted(NamedTuple):
+    """One run that counts: its side, its levels, its measured record latency by quantile."""
+
+    arm: Arm
+    window: Window
+    levels: Levels
+    latency: dict[str, float]
 
 
 class _Result:
@@ -230,6 +240,38 @@ class _Result:
             ratios.append(max(means) / max(min(means), 1e-9))
         if min(ratios) > SAME_LOAD:
             yield "The two sides had different loads, per batch and per second: the effect holds that difference, too."
+
+
+def effects(runs: Sequence[Counted]) -> list[Trial]:
+    """The typical batch, the mean batch, each phase, each part of addBatch where all runs were opened, record latency.
+
+    The record latency is estimated from progress, and measured where that was asked for.
+    """
+    return [interleaved(list(zip((run.arm for run in runs), found, strict=True)), name, stat)
+            for name, stat, found in _levels(runs)]  # fmt: skip
+
+
+def _levels(runs: Sequence[Counted]) -> Iterator[tuple[str, str, list[float]]]:
+    yield TOTAL, "typical", [run.levels.typical[TOTAL].value for run in runs]
+    yield TOTAL, "mean", [run.levels.mean.value for run in runs]
+    unseen = set() if all(is_opened(run.window) for run in runs) else set(INSIDE)
+    for name in dict.fromkeys(name for run in runs for name in run.levels.typical):
+        if name != TOTAL and name not in unseen:
+            of_runs = [run.levels.typical.get(name) for run in runs]
+            yield name, "typical", [level.value if level else 0.0 for level in of_runs]
+    latencies = [run.levels.latency for run in runs]
+    known = [latency for latency in latencies if not isinstance(latency, Missing)]
+    if len(known) == len(latencies):
+        for stat in known[0]:
+            yield ESTIMATED, stat, [latency[stat].value for latency in known]
+    for stat in runs[0].latency:
+        if all(stat in run.latency for run in runs):
+            yield MEASURED, stat, [run.latency[stat] for run in runs]
+
+
+def found(trials: Sequence[Trial], name: str, stat: str) -> Effect | None:
+    """The effect of that name, or None."""
+    return next((one.effect for one in trials if (one.effect.name, one.effect.stat) == (name, stat)), None)
 
 
 def _undecided(total: Trial, words: str) -> tuple[TrialVerdict, str]:

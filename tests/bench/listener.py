@@ -13,7 +13,7 @@ import resource
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import SimpleNamespace
@@ -24,8 +24,8 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from advisor.catalogue import load
-from advisor.session.live import Judging
-from advisor.wishes import user_wishes
+from advisor.config import user_wishes
+from advisor.report import Asked, assemble
 from tests.bench import _turns
 from tests.bench._streams import KINDS, Cost, listening, pysparks, running, spark_session, wait
 from tests.made import event
@@ -49,9 +49,26 @@ def ours(advisor: Any) -> Cost:
     """What our listener took so far, facts of the run and the table included, the watch over findings not."""
     recorder, worker = advisor.recorder, advisor.recorder.worker
     return Cost(
-        recorder.callback_seconds + worker.wall_seconds - advisor._watch_wall_seconds,
+        recorder.callback_seconds + advisor.handling.wall - advisor.watching.wall,
         recorder.callback_cpu_seconds + worker.cpu_seconds - advisor._watch_cpu_seconds,
         recorder.heard["progress"],
+    )
+
+
+def timed(advisor: Any) -> None:
+    """Measure what the worker's thread takes for its items, and what the watch over findings takes of that."""
+    worker, advisor.handling, advisor.watching = advisor.recorder.worker, Cost(), Cost()
+
+    def counted(cost: Cost, work: Callable[..., None]) -> Callable[..., None]:
+        def done(*given: Any) -> None:
+            with cost.counted():
+                work(*given)
+
+        return done
+
+    worker._handle, advisor._watch = (
+        counted(advisor.handling, worker._handle),
+        counted(advisor.watching, advisor._watch),
     )
 
 
@@ -61,6 +78,7 @@ def per_event(spark: Any, place: Path, stateful: bool, batches: int) -> None:
     cost = Cost()
     theirs = pysparks(cost)
     with attach(spark, on_finding=lambda notice: None) as advisor, running(spark, place, stateful) as query:
+        timed(advisor)
         for _ in range(-(-batches // TURN)):
             wait(query, TURN)
             spark.streams.removeListener(advisor)
@@ -139,10 +157,10 @@ def day(events: int = 86_400) -> None:
         listens.worker.flush(600)
         sizes.append((listens.store.memory_bytes() / 1e6, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3))
     cpu = time.process_time() - cpu
-    judging = Judging(catalogue, user_wishes([], None, [], catalogue))
-    judging.report(listens.store.reading())  # imports
+    asked = Asked(wishes=user_wishes([], None, [], catalogue), live=True)
+    assemble(listens.store.reading(), catalogue, asked)  # imports
     begin, wall = time.process_time(), time.perf_counter()
-    judging.report(listens.store.reading())
+    assemble(listens.store.reading(), catalogue, asked)
     took, wall = time.process_time() - begin, time.perf_counter() - wall
     half, end = sizes[len(sizes) // 2], sizes[-1]
     print(f"a day: {events:,} events, {listens.worker.dropped} dropped, {1000 * cpu / events:.3f} ms CPU each, "

@@ -63,7 +63,7 @@ def fast(tmp_path: Path) -> str:
 def test_a_step_that_spark_refuses_was_not_made() -> None:
     steps = [SimpleNamespace(id=legal, legal=legal, takes="restart") for legal in ("yes", "no", "if")]
     judgement = SimpleNamespace(findings=[SimpleNamespace(steps=steps)])
-    side: Any = SimpleNamespace(judged=SimpleNamespace(judgement=judgement, run=SimpleNamespace(id=ORDERS)))
+    side: Any = SimpleNamespace(judgement=judgement, run=SimpleNamespace(id=ORDERS))
     assert [step.id for step in _advised(side, side)] == ["yes", "if"]
 
 

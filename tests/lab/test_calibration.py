@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.promises.calibrate import Saved, calibrated, calibration, conformal, expected
+from tests.promises.calibrate import Saved, calibrated, calibration, conformal, expected, provenance
 from tests.promises.scoreboard import judged, markdown
 
 
@@ -62,7 +62,8 @@ def known() -> dict[str, dict[str, Any]]:
 def test_what_is_left_out_is_not_in_the_calibration() -> None:
     whole, without = calibration(known()), calibration(known(), without="odd")
     assert whole.steps["async-progress"].cases == 13 and without.steps["async-progress"].cases == 12
-    assert whole.first == whole.last == "2026-11-22"
+    told = provenance(known())
+    assert told["first"] == told["last"] == "2026-11-22"
 
 
 def test_a_promise_is_broken_by_the_rule_of_compare() -> None:

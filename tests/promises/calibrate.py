@@ -23,7 +23,7 @@ import numpy as np
 
 from advisor.catalogue import Saves, Step, load
 from advisor.savings.promise import FILE, Calibrated, Calibration, uncertain_of
-from advisor.savings.record import OF_RECORDS
+from advisor.savings.saving import OF_RECORDS
 
 MEASURED = Path(__file__).with_name("measured.json")
 COVERAGE = 0.9
@@ -49,7 +49,6 @@ class Saved:
 def calibration(known: Known, without: str | None = None) -> Calibration:
     """What all the cases say, or all but those of one workload."""
     counted = [one for one in known.values() if of(one) and one["case"]["workload"] != without]
-    days = sorted(one["on"] for one in counted)
     cases: dict[tuple[str, str], list[Saved]] = defaultdict(list)
     of_records: dict[str, list[Saved]] = defaultdict(list)
     for one in counted:
@@ -63,9 +62,18 @@ def calibration(known: Known, without: str | None = None) -> Calibration:
         if saves is OF_RECORDS:
             of_records[step_of(one)].append(saved)
     steps = {name: calibrated(of_one, metric) for (name, metric), of_one in sorted(cases.items())}
-    sparks = tuple(sorted({one["spark"] for one in counted}))
-    steps |= by_step(of_records)
-    return Calibration("python -m tests.promises.calibrate", COVERAGE, MACHINE, days[0], days[-1], sparks, steps)
+    return Calibration(steps | by_step(of_records))
+
+
+def provenance(known: Known) -> dict[str, Any]:
+    """Where, when and on which Sparks the trials ran."""
+    counted = [one for one in known.values() if of(one)]
+    days, sparks = sorted(one["on"] for one in counted), sorted({one["spark"] for one in counted})
+    made_by = "python -m tests.promises.calibrate"
+    return {
+        "made_by": made_by, "coverage": COVERAGE, "machine": MACHINE, "first": days[0], "last": days[-1],
+        "sparks": sparks,
+    }  # fmt: skip
 
 
 def of(one: Mapping[str, Any]) -> Saves | None:
@@ -159,8 +167,9 @@ def conformal(scores: list[float]) -> float | None:
 def main() -> None:
     """Write the file and print what it holds."""
     argparse.ArgumentParser(prog="calibrate", description=__doc__.split("\n\n", maxsplit=1)[0]).parse_args()
-    found = calibration(json.loads(MEASURED.read_text()))
-    FILE.write_bytes(msgspec.json.format(msgspec.json.encode(found), indent=1) + b"\n")
+    known = json.loads(MEASURED.read_text())
+    whole = provenance(known) | {"steps": calibration(known).steps}
+    FILE.write_bytes(msgspec.json.format(msgspec.json.encode(whole), indent=1) + b"\n")
     print(FILE.read_text())
 
 

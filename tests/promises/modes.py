@@ -18,11 +18,11 @@ from advisor.catalogue import load
 from advisor.cli.spark import session
 from advisor.comparison import interleaved, order
 from advisor.contract import OnTrial, plain
-from advisor.trials.effects import MEASURED as MEASURED_LATENCY
 from advisor.trials.run import Bounds, Run, Runner
 from advisor.trials.setup import Permissions, Setup
 from advisor.trials.steps import candidate
 from advisor.trials.throwaway import throw_away
+from advisor.trials.turns import MEASURED as MEASURED_LATENCY
 from advisor.trials.turns import _mean
 from lab import jars
 from lab.broker import broker

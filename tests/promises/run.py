@@ -21,14 +21,14 @@ import numpy as np
 
 from advisor.catalogue import Saves, load
 from advisor.cli.spark import session
+from advisor.comparison.levels import TOTAL
 from advisor.errors import AdvisorError
 from advisor.metrics import Estimate, measure, named
 from advisor.metrics.latency import Mixture, mixture, mixture_medians
-from advisor.savings.record import Cut, Gains, gained, gains, waits_follow
-from advisor.trials.effects import MEASURED as MEASURED_LATENCY
-from advisor.trials.effects import TOTAL
+from advisor.savings.saving import Cut, Gains, gained, gains, waits_follow
 from advisor.trials.run import Bounds
 from advisor.trials.setup import Permissions
+from advisor.trials.turns import MEASURED as MEASURED_LATENCY
 from advisor.window import Window
 from lab import jars
 from lab.broker import broker

@@ -21,7 +21,7 @@ from advisor.contract import Outcome, Promise
 from advisor.metrics import Estimate, named
 from advisor.savings import promise
 from advisor.savings.promise import Calibration
-from advisor.savings.record import OF_RECORDS, of_records
+from advisor.savings.saving import OF_RECORDS, of_records
 from advisor.views.text import plural
 from tests.promises.calibrate import MEASURED, Known, calibration, of, step_of
 from tests.promises.table import MEASUREMENTS, written

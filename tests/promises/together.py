@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from advisor.cli.spark import session
+from advisor.comparison.levels import TOTAL
 from advisor.comparison.promises import verdict
 from advisor.contract import Outcome, Promise
 from advisor.metrics import Estimate
-from advisor.trials.effects import TOTAL
 from advisor.views.text import plural
 from lab.offsets.queries import Kafka
 from tests.promises.cases import ASYNC, CHANGELOGS, FETCHES, FEWER, STATEFUL, Case, Servers, with_partitions

@@ -26,7 +26,7 @@ from advisor.contract import Promise
 from advisor.errors import AdvisorError
 from advisor.metrics import Estimate, Missing, measure, named
 from advisor.report.assemble import judged_runs
-from advisor.savings.batch import promised
+from advisor.savings.saving import promised
 from advisor.sources import files
 
 HEAD = "| step | batch before | after | saved | promised | |\n|---|---|---|---|---|---|"

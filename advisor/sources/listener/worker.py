@@ -36,7 +36,6 @@ class Worker:
         self.capacity = capacity
         self.dropped = 0
         self.cpu_seconds = 0.0
-        self.wall_seconds = 0.0
 
     def waiting(self) -> int:
         """How many items wait."""
@@ -109,9 +108,8 @@ class Worker:
         if item is None:
             self._guarded(self._tick)
             return
-        wall, cpu = time.perf_counter(), time.thread_time()
+        cpu = time.thread_time()
         self._guarded(lambda: self._handle(item))
-        self.wall_seconds += time.perf_counter() - wall
         self.cpu_seconds += time.thread_time() - cpu
 
     def _guarded(self, work: Callable[[], None]) -> None:
