@@ -49,10 +49,12 @@ def _kind(window: Window, catalogue: Catalogue) -> bytes:
 
 
 def _needs_no_number(rule: Rule, window: Window) -> bool:
-    """Return whether facts exclude the rule, or none of its metrics has a value."""
+    """Return whether facts exclude the rule, or it needs more batches, or none of its metrics has a value."""
     window = judged_window(rule, window)
+    if len(window) < rule.batches:
+        return True
     asked = [line.metric for line in (*rule.unless, *rule.requires) if line.metric is not None]
-    if rule.measure is not None and len(window) >= rule.batches:
+    if rule.measure is not None:
         asked.append(rule.measure.metric)
     facts = [line for line in rule.requires if line.fact is not None]  # looked at before anything else
     excluded = all(line.fact is not None for line in rule.unless) and ask_all(facts, window).holds is False

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from msgspec.structs import replace
 
-from advisor.catalogue import Catalogue, Rule
+from advisor.catalogue import Catalogue, Condition, Rule
 from advisor.contract import Advice, Evidence, Finding, Measured, Passed, Silenced, Skipped
 from advisor.engine.alike import Said, decided, judged_window
 from advisor.engine.conditions import Verdict, ask, ask_all, missing_because, would_decide
@@ -81,16 +81,19 @@ def _guarded(rule: Rule, window: Window, levels: Mapping[Level, float] | None) -
 def judge_rule(rule: Rule, window: Window, levels: Mapping[Level, float] | None = None) -> Outcome:
     """Return a finding, why the rule could not be judged, or why it is quiet: it passed, or it does not apply.
 
-    A structural rule is judged by cold batches if there are no others; its steps then promise no milliseconds.
+    A structural rule is judged by cold batches if there are no others; its steps then promise no milliseconds. Of
+    fewer batches than the rule needs no number is asked: only facts can exclude it then.
     """
     judged, window, levels = window, judged_window(rule, window), levels or rule.levels
-    already = [ask(line, window).holds for line in rule.unless]
+    few = len(window) < rule.batches
+    unless, requires = (_facts_of(lines) if few else lines for lines in (rule.unless, rule.requires))
+    already = [ask(line, window).holds for line in unless]
     if True in already:
-        return excluded(rule, rule.unless[already.index(True)], window)
-    asked = ask_all(rule.requires, window)
+        return excluded(rule, unless[already.index(True)], window)
+    asked = ask_all(requires, window)
     if asked.holds is False:
         return _only_inferred(rule, asked, window) or unmet(rule, window, levels)
-    evidence = _evidence(rule, window, levels)
+    evidence = _too_few(rule, window) if few else _evidence(rule, window, levels)
     if evidence is None:
         return passed(rule, window, levels)
     if isinstance(evidence, Skipped):
@@ -98,6 +101,16 @@ def judge_rule(rule: Rule, window: Window, levels: Mapping[Level, float] | None 
     if asked.holds is None:
         return Skipped(rule.id, "; ".join(asked.because), tuple(asked.unknown))
     return _finding(rule, window, evidence, asked, None in already or bool(asked.inferred), advice(rule, judged))
+
+
+def _facts_of(lines: Iterable[Condition]) -> tuple[Condition, ...]:
+    return tuple(line for line in lines if line.fact is not None)
+
+
+def _too_few(rule: Rule, window: Window) -> Skipped:
+    there = "there is one" if len(window) == 1 else f"there are {len(window) or 'none'}"
+    needs = "a steady batch" if rule.batches == 1 else f"{rule.batches} steady batches"
+    return Skipped(rule.id, f"needs {needs}, {there}")
 
 
 def _only_inferred(rule: Rule, asked: Verdict, window: Window) -> Skipped | None:
@@ -113,10 +126,6 @@ def _evidence(
     rule: Rule, window: Window, levels: Mapping[Level, float]
 ) -> tuple[Level, Estimate | None] | Skipped | None:
     """Return the level and the value behind it."""
-    if len(window) < rule.batches:
-        few = "there is one" if len(window) == 1 else f"there are {len(window) or 'none'}"
-        needs = "a steady batch" if rule.batches == 1 else f"{rule.batches} steady batches"
-        return Skipped(rule.id, f"needs {needs}, {few}")
     if rule.measure is None:
         return _seen(rule, window)
     value = measure(window, rule.measure.metric, rule.measure.stat)

@@ -85,6 +85,7 @@ def _do(
 ) -> None:
     """Send the results of a share by their positions, a few at once; nothing at the end."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # who started it hears of it
+    gc.disable()  # judging leaves hardly a cycle, and the process ends with its share
     reader.close()
     with suppress(Exception):  # what fails here is done again by who waits; or nobody waits any more
         for start in range(0, len(share), AT_ONCE):
