@@ -18,7 +18,9 @@ from typing import Any
 import pytest
 
 import advisor
+from advisor.progress.fragment import read_fragment
 from advisor.redaction import hide
+from advisor.sources.formats.cleared import cleared, opens_at
 from advisor.sources.sightings.errors import known_errors
 
 PARSE: Any = importlib.import_module("re._parser" if sys.version_info >= (3, 11) else "sre_parse").parse
@@ -204,12 +206,31 @@ def test_no_pattern_takes_more_than_linear_time(name: str) -> None:
     assert slow_text(FOUND[name], is_anchored(name)) is None
 
 
+def takes_linear_time(work: Callable[[int], object]) -> bool:
+    """Whether 16 times the text takes about 16 times as long; in quadratic time it takes 256 times."""
+
+    def seconds(times: int) -> float:
+        started = time.thread_time()
+        work(times)
+        return time.thread_time() - started
+
+    return seconds(4_000) < 50 * max(seconds(250), SHORTEST_S)
+
+
 @pytest.mark.parametrize("word", ["arn:aws:s3:r:1:", "string,", "****", "{1,2,", "f(x: int),", "no such ", "'a''b'"])
 @pytest.mark.parametrize("name", ["password:", "token=>", "--secret ", "(api-key, "])
 def test_names_within_a_harmless_value_are_read_once(name: str, word: str) -> None:
-    def seconds(times: int) -> float:
-        started = time.thread_time()
-        hide((name + word) * times)
-        return time.thread_time() - started
+    assert takes_linear_time(lambda times: hide((name + word) * times))
 
-    assert seconds(4_000) < 50 * max(seconds(250), SHORTEST_S)  # 16 times the text; 256 times as long in quadratic time
+
+@pytest.mark.parametrize(
+    "unit", ['"\\', "'\\", "\"\\'\\", 'u"\\', "/* ", "INFO ", "{", "a(", '"a" : { # x\n', "[Stage 1:"]
+)
+def test_what_nothing_closes_is_read_once(unit: str) -> None:
+    key = ' "durationMs": {"addBatch": 3,\n'
+    assert takes_linear_time(lambda times: read_fragment('{"a": ' + unit * times + "\n"))
+    assert takes_linear_time(lambda times: opens_at('{"a": ' + unit * times + key, 8 + len(unit) * times))
+    before = "26/01/01 00:00:00 "
+    assert takes_linear_time(
+        lambda times: cleared((before + unit * times + '{"a\n' + key).encode(), 24 + len(unit) * times)
+    )

@@ -11,6 +11,7 @@ _TOKEN: Final = re.compile(
     |(?P<comment>//[^\n]*|/\*.*?\*/|\#[^\n]*|<--?[ ][^\n]*|←[^\n]*)
     |(?P<elision>\.\.\.|…)
     |(?P<string>[ubr]?(?:"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'))
+    |(?P<unclosed>"(?:[^"\\\n]|\\.)*|'(?:[^'\\\n]|\\.)*|/\*.*)
     |(?P<instant>\d{4}-\d\d-\d\dT[\d:.]+Z)
     |(?P<number>[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)
     |(?P<word>[^\W\d][\w.$-]*(?:"(?=[ ]*:))?)
@@ -19,6 +20,7 @@ _TOKEN: Final = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+_ONE: Final = re.compile(r"(?P<other>.)", re.DOTALL)
 _ELIDED: Final = re.compile(
     r"(?i)(?://|\#|/\*|<--?|←)[ \t*]{0,40}"
     r"(?:\.\.\.|…|.{0,300}?\b(?:omitted|elided|snip|skipped|left out|shortened|truncated|etc|other phases)\b)"
@@ -87,6 +89,7 @@ class _Reader:
         self._stopped = self._unread = False
         self._depth = 0
         self._seen: dict[int, _Token | None] = {}  # the last few, each of which is asked for several times
+        self._unclosed: dict[str, range] = {}  # where a quote of this kind, or /*, begins nothing
 
     def outermost(self) -> tuple[dict[str, Any], bool]:
         """Return the outermost object, and whether nothing of it is missing."""
@@ -104,12 +107,20 @@ class _Reader:
         """Return the next token that is neither blank nor comment."""
         if at not in self._seen:
             begin, token = at, None
-            while token is None and (match := _TOKEN.match(self._text, begin)) is not None:
+            while token is None and (match := self._match(begin)) is not None:
                 if match.lastgroup not in ("blank", "comment"):
                     token = _Token(match.lastgroup or "", match[0], match.start(), match.end())
                 begin = match.end()
             self._seen = {**self._seen, at: token} if len(self._seen) < _AHEAD else {at: token}
         return self._seen[at]
+
+    def _match(self, at: int) -> re.Match[str] | None:
+        """Return the token at a place; a quote that nothing closes is one by itself, and so are those behind it."""
+        opening = self._text[at : at + (2 if self._text.startswith("/*", at) else 1)]
+        found = _TOKEN.match(self._text, at) if at not in self._unclosed.get(opening, ()) else None
+        if found is not None and found.lastgroup == "unclosed":
+            self._unclosed[opening], found = range(*found.span()), None
+        return found or _ONE.match(self._text, at)
 
     def _peek(self) -> _Token | None:
         return self._next(self.at)

@@ -9,7 +9,8 @@ _FOREIGN = re.compile(
     rb"\x1b\[[0-9;?]*[A-Za-z]|\xc2\xa0|\xef\xbb\xbf"  # colours, blanks of a web page, a mark at a file's beginning
     rb"|\r?\[Stage \d{1,9}:[^\[\]\r\n]{0,300}\][^\r\n]{0,300}\r *\r?|\r +\r"  # progress bars
     rb"|(?m:^)(?:\d\d/\d\d/\d\d|\[?\d{4}-\d\d-\d\d[T ]|\d\d:\d\d:\d\d[.,]\d+ )"
-    rb"[^\n]*\b(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b"  # log lines without a record
+    # A log line without a record: behind its last level. With the reference no earlier level is tried.
+    rb"(?=(?P<head>[^\n]*\b(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b))(?P=head)"
     rb"[^\n{]*(?:\{[^\n{}\"']*\}[^\n{]*)*(?=\n)"
 )
 _TAG = rb"\[[\w./-]{1,80}\]"
@@ -31,7 +32,14 @@ _ESCAPED_QUOTE = re.compile(rb"""(?m:(?<!\\)\\+(?:"|(?P<single>'))""" + _CLOSES 
 _DOUBLED_QUOTE = re.compile(rb'(?m:\\?""(?P<single>(?!))?' + _CLOSES + rb")")
 _OUTER_QUOTE = re.compile(rb'"(?=[^"\n]*\{\s*"")|(?<=\})"(?=\s*(?:[,;\t\r\n]|$))')
 
-_STRING = re.compile(r'"""|\'\'\'|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'')
+_OF_DOUBLE, _OF_SINGLE = r'"(?:[^"\\\n]|\\.)*(?P<double>")?', r"'(?:[^'\\\n]|\\.)*(?P<single>')?"
+_STRINGS = {
+    quotes: re.compile(
+        "|".join([r'(?P<triple>"""|\'\'\')', *(one for one in (_OF_DOUBLE, _OF_SINGLE) if one[0] in quotes)])
+    )
+    for quotes in ("\"'", '"', "'", "")
+}
+"""Strings, closed or not, by the quotes that may begin one."""
 _BRACKET = re.compile(r"[{}\[\]]")
 _BRACKET_OR_CALL = re.compile(r"[{}\[\]()]")
 _OPENS_WITH_A_KEY = re.compile(r"""\{\s*["']\w+["']\s*:""")
@@ -122,8 +130,7 @@ def opens_at(text: str, anchor: int) -> int:
     depth, stop = 0, anchor
     while True:
         line = text.rfind("\n", 0, stop) + 1
-        plain = _STRING.sub(lambda found: " " * len(found[0]), text[line:stop])
-        for bracket in reversed(list(brackets.finditer(plain))):
+        for bracket in reversed(list(brackets.finditer(_without_strings(text[line:stop])))):
             depth += 1 if bracket[0] in "}])" else -1
             if depth < 0:
                 return line + bracket.start()
@@ -131,6 +138,20 @@ def opens_at(text: str, anchor: int) -> int:
         if not line or not (_is_of_a_record(above) or (keywords and _is_of_a_call(above))):
             return line + _first_quote(text[line:stop]) if stop == anchor else line
         stop = line - 1
+
+
+def _without_strings(line: str) -> str:
+    """Return the line with blanks for its strings; a quote that nothing closes begins none, nor do those behind it."""
+    parts: list[str] = []
+    at, kept, quotes = 0, 0, "\"'"
+    while found := _STRINGS[quotes].search(line, at):
+        if found.lastgroup is None:
+            quotes, at = quotes.replace(found[0][0], ""), found.start() + 1
+            continue
+        at = found.end()
+        parts += line[kept : found.start()], " " * len(found[0])
+        kept = at
+    return "".join([*parts, line[kept:]])
 
 
 def _is_of_a_record(line: str) -> bool:
