@@ -816,6 +816,12 @@ class TestPossibleTriggers:
         assert "available_now" in self.left([WHOLE] * 2)
         assert self.left([WHOLE] * 3) == {"unspecified", "processing_time"}
 
+    @pytest.mark.parametrize(("rows", "left"), [(100, False), (0, True)])
+    def test_so_it_is_beside_other_sources(self, rows: int, left: bool) -> None:
+        rate = {"description": "RatePerMicroBatchStream[rowsPerBatch=100]", "numInputRows": rows}
+        own = {"description": "org.example.OwnStream@13fc6a54", "numInputRows": 50}
+        assert ("available_now" in self.left([WHOLE | {"sources": [rate, own]}] * 3)) is left
+
     @pytest.mark.parametrize(("version", "left"), [("2.4.8", False), ("3.5.1", True)])
     def test_a_trigger_that_this_spark_lacks_is_not_left(self, version: str, left: bool) -> None:
         found = settle([seen("spark_version", version)], computed(frame([WHOLE])))

@@ -88,7 +88,7 @@ def computed(table: pa.Table | Batches) -> dict[str, Known]:
         found["slots_held_by"] = Known(held_by, "computed")
     if len(batches.stages) and (batches.stages["what"].astype(str) == LOG_CHECKPOINT).any():
         found["writes_delta"] = Known(True, "computed")  # who only reads a table writes no checkpoint of its log
-    left = possible_triggers(executed, sources, str(told["source"]))
+    left = possible_triggers(executed, sources, str(told["source"]), source_kind)
     return {**infer_trigger(executed), "trigger_one_of": Known(left, "computed"), **found}
 
 

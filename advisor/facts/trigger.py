@@ -6,7 +6,7 @@ since the trigger before.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -57,19 +57,23 @@ _GRID_MS: Final = 500
 """Intervals of at least twice as much start at its multiples, as people write them."""
 
 
-def possible_triggers(executed: Columns, sources: Columns, source: str) -> tuple[str, ...]:
+def possible_triggers(
+    executed: Columns, sources: Columns, source: str, kind_of: Callable[[str], str]
+) -> tuple[str, ...]:
     """The kinds of trigger that could have run these batches of one run; `source` is the kind of what they read.
 
     Once runs one batch, AvailableNow what was there at the start, without a pause; real-time mode's batches last at
-    least five seconds. `sources`: one row per batch and source.
+    least five seconds. `sources`: one row per batch and source; `kind_of` tells the kind of one by its description.
     """
     data = executed["input_rows"] > 0
     numbers = executed["batch_id"][data]
     batches = len(set(numbers[~np.isnan(numbers)].tolist())) + bool(np.isnan(numbers).any())
-    at_once = 2 if source in _AT_A_BLOW else np.inf  # a batch that was not finished before the start comes first
+    given = {text for text in set(sources["description"]) if text and kind_of(text) in _AT_A_BLOW}
+    at_a_blow = sources["batch"][np.isin(sources["description"], list(given)) & (sources["input_rows"] > 0)]
+    more = len(set(at_a_blow.tolist())) > 2  # a batch that was not finished before the start comes first
     excluded = {
         "once": batches > 1 or (executed["input_rows_per_second"] > 0).any(),
-        "available_now": batches > at_once or (source == "kafka" and _grows(sources)) or _pauses(executed),
+        "available_now": more or (source == "kafka" and _grows(sources)) or _pauses(executed),
         "real_time": (executed["trigger_execution_ms"][data] < SHORTEST_REAL_TIME_MS).any()
         or _latest_is_asked(sources),
     }
