@@ -437,7 +437,7 @@ class Brief(Entry, frozen=True):
 
 
 class Calm(Entry, frozen=True):
-    """That the query keeps up and no rule found anything: the numbers, and the rules that came closest to firing.
+    """That the query keeps up and no rule found a fault: the numbers, and the rules that came closest to firing.
 
     `partial`: records of its log were torn or could not be read, so that what they show is not known.
     """
@@ -549,7 +549,8 @@ class Screen(Entry, frozen=True):
     shows what it does.
     `closest`: beside a loss for which no rule fired, the rules that came closest to firing. `not_judged_yet`: how many
     batches the rules need that might find its cause. `loss_stays`: the best step shortens nothing of the loss, or
-    leaves batches longer than their interval. `capacity`: where it is known or was asked for.
+    leaves batches longer than their interval. `wish`: of a person, without which the best step is not needed.
+    `capacity`: where it is known or was asked for.
     `target`: where one is given.
     """
 
@@ -567,6 +568,7 @@ class Screen(Entry, frozen=True):
     closest: tuple[Passed, ...] = ()
     not_judged_yet: str | None = None
     do: Brief | None = None
+    wish: str | None = None
     also: tuple[AlsoStep, ...] = ()
     refused: tuple[Refused, ...] = ()
     unsure: Question | None = None

@@ -127,6 +127,20 @@ def test_an_interval_that_nobody_needs_is_a_loss_and_a_wanted_one_is_none() -> N
     assert only([CALM] * 30, **facts, latency_target_ms=60_000).kind == "add_batch"
 
 
+@pytest.mark.parametrize(("target", "wish"), [({}, "records should arrive sooner"), ({"latency_target_ms": 100}, None)])
+def test_a_shorter_interval_is_advised_to_those_who_want_records_sooner(
+    target: dict[str, int], wish: str | None
+) -> None:
+    facts = Wanted({"trigger": "processing_time", "trigger_interval_ms": 10_000} | target)
+    seen = reported(load(None), events([CALM] * 30, interval_ms=10_000), asked=Asked(wishes=facts)).typed
+    (query,) = seen.queries
+    assert query.best_step is not None and query.best_step.rule == "TR006"
+    assert (query.screen.calm is not None, query.screen.wish) == (wish is not None, wish)
+    words = report_as_text(seen)
+    assert ("\nIF   " in words, "\nDO   " in words) == (wish is not None, wish is None)
+    assert ("If records should arrive sooner: " in query.verdict) == (wish is not None)
+
+
 def test_without_a_steady_batch_nothing_is_lost() -> None:
     assert only([]) is None
 
@@ -299,6 +313,7 @@ def test_rows_that_are_dropped_come_before_milliseconds(dropped: int, loss: str,
     assert (query.screen.loss.kind, query.best_step.rule) == (loss, step)
     assert query.verdict.startswith(query.screen.loss.says)
     assert [finding.rule for finding in query.findings].count("ST011") == 1
+    assert query.screen.calm is None
 
 
 @pytest.mark.parametrize(

@@ -82,8 +82,8 @@ def _content(content: WrittenRule | SharedStep, rules: set[str], steps: set[str]
 def _rule(rule: WrittenRule, rules: set[str], steps: set[str]) -> Found:
     if rule.measure:
         yield from _metric("measure", rule.measure.metric, rule.measure.stat)
-    if rule.seen and rule.seen.fact not in FACTS:
-        yield "seen.fact", _no_fact(rule.seen.fact)
+    facts = (("seen", rule.seen), ("choice", rule.choice))
+    yield from ((f"{key}.fact", _no_fact(named.fact)) for key, named in facts if named and named.fact not in FACTS)
     for key in ("requires", "unless"):
         yield from _conditions(key, getattr(rule, key))
     if rule.loses:

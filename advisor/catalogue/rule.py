@@ -57,6 +57,13 @@ class Seen(Model):
     fact: str
 
 
+class Choice(Model):
+    """The wish that makes a rule's steps worth taking; whoever gives the fact has said what is wished."""
+
+    fact: str
+    wish: Text
+
+
 def _ordered(levels: dict[Level, Number]) -> dict[Level, Number]:
     values = [levels[level] for level in LEVELS if level in levels]
     if not values:
@@ -108,6 +115,9 @@ class RuleBody(Model):
         None, description="from this level on its sentence is the headline where a loss only names addBatch"
     )
     general: bool = Field(False, description="it names a phase only, so that a finding with a cause goes before it")
+    choice: Choice | None = Field(
+        None, description="the wish without which such a finding is no fault, and its steps are offered, not advised"
+    )
     says: Text
     without_steps: tuple[Instead, ...] = ()
     why: Text

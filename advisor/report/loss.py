@@ -74,6 +74,13 @@ def grave(findings: Sequence[Finding], rules: Mapping[str, Rule]) -> list[Findin
     return [one for *_, one in sorted(found, key=lambda ranked: ranked[:2])]
 
 
+def wish(judged: Judged, rule: str | None) -> str | None:
+    """Return the wish without which this rule's steps are a choice; None where there is none, or somebody said it."""
+    found = judged.catalogue.rules.get(rule or "")
+    choice = found.choice if found else None
+    return choice.wish if choice and judged.window.facts.value(choice.fact) is None else None
+
+
 def troubles(judged: Judged, loss: Loss | None, best: BestStep | None) -> list[str]:
     """Return the sentences of the other findings: why to take the best step, what explains the loss, what is grave.
 

@@ -10,7 +10,7 @@ from advisor.metrics import Estimate, measure, sure
 from advisor.metrics.latency import told_by_events
 from advisor.metrics.units import milliseconds
 from advisor.report.judged import Judged
-from advisor.report.loss import explain
+from advisor.report.loss import explain, wish
 from advisor.report.steps import felt
 from advisor.report.unjudged import nothing_to_judge
 
@@ -23,7 +23,8 @@ _MANY_UNKNOWN = 2  # facts that a sentence can name
 def verdict(judged: Judged, best: BestStep | None, loss: Loss | None, calm: Calm | None) -> str:
     """Return the report on this run in one sentence or two; of a run that died first what it died of."""
     if calm is not None:
-        return calm.says if calm.partial else f"{calm.says} {NOTHING_TO_CHANGE}"
+        offered = best is not None and _offer(judged, best)
+        return f"{calm.says} {offered or ('' if calm.partial else NOTHING_TO_CHANGE)}".rstrip()
     error = judged.window.facts.value("terminated_error")
     who = f"{judged.died:,} of {judged.runs:,} runs stopped" if judged.died > 1 else "The query stopped"
     died = f"{who} with an error: {str(error).rstrip('.;')}. " if error is not None else ""
@@ -32,7 +33,7 @@ def verdict(judged: Judged, best: BestStep | None, loss: Loss | None, calm: Calm
 
 
 def calm(judged: Judged, loss: Loss | None, unopened: bool) -> Calm | None:
-    """Return that the query keeps up, with its numbers; None where a rule found something or too little is known.
+    """Return that the query keeps up, with its numbers; None where a rule found a fault or too little is known.
 
     `unopened`: most of a long batch is addBatch, and nothing shows what it does. It is no clean bill where records of
     the log were torn.
@@ -45,7 +46,7 @@ def calm(judged: Judged, loss: Loss | None, unopened: bool) -> Calm | None:
 
 def _keeps_up(judged: Judged, loss: Loss | None, unopened: bool) -> Calm | None:
     judgement, window = judged.judgement, judged.window
-    if judgement.findings or judgement.suppressed or judged.state in ("dead", "restarting"):
+    if _found_a_fault(judged, loss) or judgement.suppressed or judged.state in ("dead", "restarting"):
         return None
     if (latency := told_by_events(window)) is not None:
         said = f"Records take {milliseconds(latency.p50)} (p50) and {milliseconds(latency.p99)} (p99) from end to end"
@@ -67,6 +68,13 @@ def _keeps_up(judged: Judged, loss: Loss | None, unopened: bool) -> Calm | None:
     typical = milliseconds(sure(window, "trigger_execution_ms"))
     says = f"The query keeps up: a typical batch takes {typical}{p99}, and none of {len(window):,} leaves rows behind."
     return Calm(says=says + waits, closest=closest(judgement.passed))
+
+
+def _found_a_fault(judged: Judged, loss: Loss | None) -> bool:
+    """Whether a rule found more than a loss that only who wishes so would end, and what is smaller and not grave."""
+    found, rules = judged.judgement.findings, judged.catalogue.rules
+    is_a_choice = loss is not None and wish(judged, loss.rule) is not None
+    return bool(found) and (not is_a_choice or any(rules[one.rule].grave for one in found))
 
 
 def not_judged_yet(judged: Judged) -> str | None:
@@ -102,10 +110,16 @@ def _advice(judged: Judged, best: BestStep | None, loss: Loss | None, died: bool
     if not len(window):
         problem = findings[0].says if died else f"{findings[0].title}."
         return f"{problem} {best.advice.do}{_condition(best.advice)}."
-    saving = _saving(best.advice, len(window))
-    told = saving or _told_by(loss, best, judged.judgement.findings)
+    told = _saving(best.advice, len(window)) or _told_by(loss, best, judged.judgement.findings)
     problem = "" if told else f"{best.title}. "  # a step without a number says too little by itself
-    return f"{problem}{best.advice.do}{saving}{_condition(best.advice)}."
+    return f"{problem}{_offer(judged, best)}"
+
+
+def _offer(judged: Judged, best: BestStep) -> str:
+    """Return what to do and what it saves, if a wish stands before it."""
+    wished, step = wish(judged, best.rule), best.advice
+    condition = f"If {wished}: " if wished else ""
+    return f"{condition}{step.do}{_saving(step, len(judged.window))}{_condition(step)}."
 
 
 def _told_by(loss: Loss | None, best: BestStep, findings: Sequence[Finding]) -> bool:

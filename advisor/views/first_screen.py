@@ -137,7 +137,7 @@ def in_a_line(query: QueryEntry) -> str:
     """
     loss, best = query.screen.loss, query.best_step
     if query.screen.calm:
-        return f"{headline_name(query)}: no rule found anything"
+        return f"{headline_name(query)}: {offer(query) or 'no rule found anything'}"
     if loss is None:
         return f"stopped with an error: {best.advice.do}" if best and query.terminated else query.verdict
     if best and (why(query) or query.screen.loss_stays):
@@ -146,6 +146,12 @@ def in_a_line(query: QueryEntry) -> str:
     nothing = "not judged yet" if query.screen.not_judged_yet else "no rule knows a change"
     other = f"{needs_a_checkpoint[0].do} (a new checkpoint)" if needs_a_checkpoint else nothing
     return f"{loss_name(loss)}: {best.advice.do if best else other}"
+
+
+def offer(query: QueryEntry) -> str:
+    """Return the best step behind the wish that it serves; empty where it is advised, or there is none."""
+    wish, best = query.screen.wish, query.best_step
+    return f"if {wish}: {best.advice.do}" if wish and best else ""
 
 
 def closest(query: QueryEntry) -> list[str]:

@@ -155,8 +155,9 @@ def _do(chosen: Selection, width: int) -> Iterator[RenderableType]:
     takes = f"   ({first_screen.effort(step)} · {chosen.best.rule})"
     if _CODE + len(step.do) + len(takes) > width:  # no line is spent on the count of lines
         takes = f"   ({first_screen.effort(step, counted=False)} · {chosen.best.rule})"
-    words = Text.assemble((step.do, "bold green"), (takes, "dim"))
-    yield _row("DO", words, indent=0, label_width=4, gap=1)
+    offer = first_screen.offer(query).removeprefix("if ")
+    words = Text.assemble((offer or step.do, "bold green"), (takes, "dim"))
+    yield _row("IF" if offer else "DO", words, indent=0, label_width=4, gap=1)
     if step.stages:
         yield Padding(Text(first_screen.stages(step), "dim"), (0, 0, 0, _CODE))
     yield from _code(step, width - _CODE)

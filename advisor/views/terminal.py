@@ -184,7 +184,7 @@ def _findings(page: Console, chosen: Selection) -> None:
     if chosen.best:
         step = chosen.best.advice
         heading(page, "Best step")
-        indented(page, Text(step.do, style="bold green"))
+        indented(page, Text(first_screen.offer(chosen.query) or step.do, style="bold green"))
         unsure = [("unsure", step.because)] if step.legal == "if" and step.because else []
         shown[step.id] = "the best step, above"
         _detail(page, step, 2, unsure)
