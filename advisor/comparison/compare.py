@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from advisor import contract
 from advisor.comparison.changes import changes
 from advisor.comparison.effect import Effect, effect
-from advisor.comparison.levels import FEWEST, INSIDE, REST, TOTAL, Levels, levels, opened_alike, timed
+from advisor.comparison.levels import FEWEST, REST, TOTAL, Levels, levels, opened_alike, parts_apart, timed
 from advisor.comparison.load import Load, at_same_load, load
 from advisor.comparison.promises import OF, judged, made
 from advisor.contract import Advice, ComparedRun, FactChange, KeptPromise, Verdict
@@ -80,9 +80,9 @@ def compare(
     if min(len(before), len(after)) < FEWEST:
         return _too_few(before, after, changed, taken)
     weighed, shift = load(before, after)
-    old, new = levels(before, 0), levels(after, 1)
-    alike = opened_alike(before, after)
-    effects = tuple(_effects(old, at_same_load(new, shift), opened=alike is True))
+    parts, alike = parts_apart(before, after), opened_alike(before, after)
+    old, new = levels(before, 0, parts), levels(after, 1, parts)
+    effects = tuple(_effects(old, at_same_load(new, shift), tuple(parts) if alike else ()))
     verdict = _verdict(effects[0], weighed)
     return Comparison(
         verdict=verdict,
@@ -95,11 +95,11 @@ def compare(
     )
 
 
-def _effects(old: Levels, new: Levels, *, opened: bool) -> Iterator[Effect]:
+def _effects(old: Levels, new: Levels, parts: Iterable[str]) -> Iterator[Effect]:
     yield effect(TOTAL, "typical", old.typical[TOTAL], new.typical[TOTAL])
     yield effect(TOTAL, "mean", old.mean, new.mean)
     nothing = old.typical[TOTAL] - old.typical[TOTAL]
-    for name in (*PHASES.values(), *REST, *(INSIDE if opened else ())):
+    for name in (*PHASES.values(), *REST, *parts):
         if name in old.typical or name in new.typical:
             yield effect(name, "typical", old.typical.get(name, nothing), new.typical.get(name, nothing))
     if not isinstance(old.latency, Missing) and not isinstance(new.latency, Missing):

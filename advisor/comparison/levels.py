@@ -9,6 +9,7 @@ import numpy as np
 
 from advisor.comparison.bootstrap import Blocks, Level, blocks
 from advisor.metrics import Missing, Quantiles, measured
+from advisor.metrics.addbatch import holds
 from advisor.metrics.latency import Mixture, mixture
 from advisor.metrics.phases import summed, unaccounted_ms
 from advisor.metrics.state import as_spark_reports
@@ -17,8 +18,14 @@ from advisor.window import PHASES, Window
 
 TOTAL = "triggerExecution"
 REST = ("other", "unaccounted")
-INSIDE = {f"addBatch: {part.name.removesuffix('_ms').replace('_', ' ')}": part.name for part in PARTS}
-"""Parts of addBatch by the names of their effects, and the columns that hold them."""
+
+
+def _called(*columns: str) -> str:
+    return f"addBatch: {' + '.join(column.removesuffix('_ms').replace('_', ' ') for column in columns)}"
+
+
+INSIDE = {_called(part.name): (part.name,) for part in PARTS}
+"""Parts of addBatch by the names of their effects, and the columns that add up to each."""
 _BY_KIND_OF_LOG = ("driver_ms", "planning_ms", "slots_wait_ms")
 """Parts that some kinds of logs never show; such logs also divide the other parts differently."""
 LATENCIES = {"p50": 0.50, "p99": 0.99}
@@ -44,9 +51,9 @@ def timed(window: Window) -> Window:
     return window.only(~np.isnan(window.batches["trigger_execution_ms"]), window.because)
 
 
-def levels(window: Window, stream: int) -> Levels:
+def levels(window: Window, stream: int, inside: Mapping[str, tuple[str, ...]] = INSIDE) -> Levels:
     """The levels of a window of at least FEWEST timed batches; `stream` must differ between compared windows."""
-    parts = _parts(window)
+    parts = _parts(window, inside)
     total, cut = parts[TOTAL], blocks(parts[TOTAL], stream)
     drawn = np.concatenate([weights @ total / weights.sum(axis=1) for weights in cut.weights()])
     mean = cut.around(float(total.mean()), drawn)
@@ -65,12 +72,12 @@ def typical(parts: Mapping[str, np.ndarray], cut: Blocks, inside: np.ndarray) ->
     return {name: cut.around(float(seen[i]), drawn[:, i]) for i, name in enumerate(parts)}
 
 
-def _parts(window: Window) -> dict[str, np.ndarray]:
+def _parts(window: Window, inside: Mapping[str, tuple[str, ...]]) -> dict[str, np.ndarray]:
     phases = {name: summed(window, (column,)) for column, name in PHASES.items()}
     rest = unaccounted_ms(window)
     assert isinstance(rest, np.ndarray)
     parts = {**phases, REST[0]: window.batches["other_phases_ms"], REST[1]: rest}
-    parts |= _inside(window)
+    parts |= _inside(window, inside)
     return {TOTAL: window.batches["trigger_execution_ms"]} | {name: ms for name, ms in parts.items() if _known(ms)}
 
 
@@ -91,12 +98,34 @@ def is_opened(window: Window) -> bool:
     return "jobs" in window.batches and not np.isnan(window.batches["jobs"]).any()
 
 
-def _inside(window: Window) -> dict[str, np.ndarray]:
+def parts_apart(before: Window, after: Window) -> dict[str, tuple[str, ...]]:
+    """Return the parts of addBatch as INSIDE does; those that only one side tells apart are one.
+
+    The time of a stage that reads and writes is its read's. Once two stages do so, each has its own.
+    """
+    groups = [{part.name} for part in PARTS]
+    for part in PARTS if is_opened(before) and is_opened(after) else ():
+        held = [_held(window, part.name) for window in (before, after)]
+        if held[0] != held[1]:
+            joined = [group for group in groups if group & {part.name, *held[0], *held[1]}]
+            groups = [*(group for group in groups if group not in joined), set.union(*joined)]
+    of_each = (next(group for group in groups if part.name in group) for part in PARTS)
+    ordered = (tuple(part.name for part in PARTS if part.name in group) for group in of_each)
+    return {_called(*columns): columns for columns in ordered}
+
+
+def _held(window: Window, column: str) -> set[str]:
+    """Return the parts whose time this one holds, as columns."""
+    seen = ~np.isnan(window.batches["jobs"])
+    return {f"{name}_ms" for name in holds(window, seen, column.removesuffix("_ms"))}
+
+
+def _inside(window: Window, inside: Mapping[str, tuple[str, ...]]) -> dict[str, np.ndarray]:
     if not is_opened(window):
         return {}
     columns = {part.name: np.nan_to_num(window.batches[part.name]) for part in PARTS}
     told = as_spark_reports(columns, window)
-    return {name: told[column] for name, column in INSIDE.items()}
+    return {name: np.sum([told[column] for column in columns], axis=0) for name, columns in inside.items()}
 
 
 def middle(weights: np.ndarray) -> np.ndarray:

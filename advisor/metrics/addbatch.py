@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 
 from advisor.metrics.metric import Batchwise, Bounds, batch_metric, bounded_metric, window_metric
@@ -11,6 +13,7 @@ from advisor.window import Window
 
 BY_SECONDS = Missing("the log's clock has seconds only")
 DRIVER = ("driver_before_ms", "driver_between_ms", "driver_after_ms", "driver_ms")
+_MOST_OF = 0.5
 _MOST_UNTOLD = 0.1
 """Of the batches; these are longer ones, as they waited."""
 OWN_CODE = ("foreach_batch", "foreach")
@@ -28,6 +31,19 @@ def of_jobs(window: Window, name: str) -> np.ndarray | Missing:
         return NOT_TOLD
     values = window.batches[name]
     return NOT_TOLD if np.isnan(values).all() else np.where(np.isnan(values) & seen, 0.0, values)
+
+
+def holds(window: Window, shown: np.ndarray, name: str) -> tuple[str, ...]:
+    """The parts whose time this one holds in most of the batches."""
+    pairs = Counter(pair for text in window.batches["together"][shown] for pair in names_in(text))
+    most = _MOST_OF * int(shown.sum())
+    held = [pair.split("+")[1:] for pair, times in pairs.items() if pair.split("+")[0] == name and times > most]
+    return tuple(dict.fromkeys(part for parts in held for part in parts))
+
+
+def names_in(text: str | None) -> list[str]:
+    """Return the names that a column of lists holds between commas."""
+    return text.split(", ") if text else []
 
 
 @batch_metric("ms", phases=("add_batch_ms",), inside=True, label="Python workers")

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from advisor.contract import BatchPart, InsideBatch, StageSpan, Timeline
+from advisor.metrics.addbatch import holds, names_in
 from advisor.metrics.metric import remembered
 from advisor.metrics.state import as_spark_reports
 from advisor.stages import PARTS
@@ -26,7 +27,6 @@ _OF_KINDS: Mapping[str, tuple[str, ...]] = {
 }
 """The parts that are work of stages, and the kinds of these."""
 _FEWEST_MS = 0.05
-_MOST_OF = 0.5
 _NUMBER = re.compile(r"(?: for version:?)? ?\d+")
 _SLOW_PARTS = 3
 
@@ -46,7 +46,7 @@ def inside(window: Window) -> InsideBatch | None:
         batches=int(shown.sum()),
         parts=entries,
         **{name: round(float(window.batches[name][shown].mean()), 1) for name in ("jobs", "stages", "tasks")},
-        waited_for=tuple(sorted({name for text in window.batches["waited_for"][shown] for name in _split(text)})),
+        waited_for=tuple(sorted({name for text in window.batches["waited_for"][shown] for name in names_in(text)})),
         timeline=_timeline(window, shown),
     )
 
@@ -83,15 +83,7 @@ def part_columns(window: Window) -> dict[str, np.ndarray]:
 def _part(window: Window, shown: np.ndarray, name: str, ms: float) -> BatchPart:
     what, tasks = _work(window, shown, name)
     short = name.removesuffix("_ms")
-    return BatchPart(name=short, ms=ms, holds=_holds(window, shown, short), what=what, tasks=tasks)
-
-
-def _holds(window: Window, shown: np.ndarray, name: str) -> tuple[str, ...]:
-    """The parts whose time this one holds in most of the batches."""
-    pairs = Counter(pair for text in window.batches["together"][shown] for pair in _split(text))
-    most = _MOST_OF * int(shown.sum())
-    held = [pair.split("+")[1:] for pair, times in pairs.items() if pair.split("+")[0] == name and times > most]
-    return tuple(dict.fromkeys(part for parts in held for part in parts))
+    return BatchPart(name=short, ms=ms, holds=holds(window, shown, short), what=what, tasks=tasks)
 
 
 def _work(window: Window, shown: np.ndarray, name: str) -> tuple[str | None, int | None]:
@@ -109,10 +101,6 @@ def _work(window: Window, shown: np.ndarray, name: str) -> tuple[str | None, int
     texts = Counter(_NUMBER.sub("", text).strip(" :") for text in window.stages["what"][there] if text)
     what = texts.most_common(1)[0][0] if texts and name == "table_log_ms" else None
     return what, round(median(tasks[tasks > 0]))
-
-
-def _split(text: str | None) -> list[str]:
-    return text.split(", ") if text else []
 
 
 def _timeline(window: Window, shown: np.ndarray) -> Timeline | None:

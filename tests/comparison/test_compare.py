@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from advisor.comparison.load import load
 from advisor.contract import FactEntry
 from advisor.engine import Advice, judge
 from advisor.metrics import Estimate
+from advisor.stages import PARTS
 from advisor.window import Window, run_window
 from tests.made import event, facts, table, window
 
@@ -64,6 +66,25 @@ def test_a_faster_run_is_told_with_its_phases_and_its_latency() -> None:
     assert phases == pytest.approx(total.difference.value, abs=0.1)
     assert effect(found, "record latency", "p99").told
     assert found.says.startswith("A typical batch is ")
+
+
+def opened(made: Window, together: str | None, **parts: float) -> Window:
+    """These batches with what their jobs showed inside addBatch; `together`: the parts that no stage tells apart."""
+    count = len(made)
+    columns = {part.name: np.full(count, parts.get(part.name, np.nan)) for part in PARTS}
+    told = {"jobs": np.ones(count), "together": np.array([together] * count, dtype=object)}
+    return replace(made, batches=made.batches.having(**told, **columns))
+
+
+def test_a_read_that_holds_the_write_is_compared_with_both() -> None:
+    before = opened(run(SYNC), "source_read+sink_write", source_read_ms=2900.0, python_ms=10.0)
+    after = opened(run(SYNC, seed=1), None, source_read_ms=3.0, sink_write_ms=2300.0, python_ms=10.0)
+    found = {one.name: (one.before, one.after) for one in compare(before, after).effects}
+    assert found["addBatch: source read + sink write"] == (2900.0, 2303.0)
+    assert found["addBatch: python"] == (10.0, 10.0)
+    assert not found.keys() & {"addBatch: source read", "addBatch: sink write"}
+    apart = {one.name for one in compare(after, after).effects}
+    assert {"addBatch: source read", "addBatch: sink write"} < apart
 
 
 def test_the_same_settings_give_no_difference() -> None:
