@@ -124,6 +124,12 @@ def test_a_log_in_pieces_and_one_with_broken_lines_tell_the_same(tmp_path: Path)
         (["Exchange"], "", True, "result"),
         (["Scan parquet "], "", True, "scan"),
         (["MapPartitionsRDD"], "Delta: Compute snapshot for version: 5", True, "table_log"),
+        (
+            ["mapPartitions", "parallelize"],
+            "Listing leaf files and directories for 150 paths:<br/>a, ...",
+            True,
+            "listing",
+        ),
     ],
 )
 def test_what_a_stage_is_for(names: list[str], description: str, last: bool, kind: str) -> None:
@@ -158,6 +164,23 @@ def test_tasks_that_are_folded_together_stay_with_their_log() -> None:
     assert stages["log"].to_pylist() == ["a", "c"]
     assert stages["task_ms"].to_pylist() == [20 + 10, 20 + 8]
     assert [work.spans.in_order()[0].tolist() for work in works] == [[10, 20], [], [10, 22]]
+
+
+@pytest.mark.parametrize(
+    ("kinds", "settled"),
+    [
+        (("source_read", "listing", "scan"), ["source_read", "other", "other"]),
+        (("listing", "scan"), ["result", "source_read"]),  # of files that the stream itself reads
+    ],
+)
+def test_the_listing_of_a_table_is_work_on_that_table(kinds: tuple[str, ...], settled: list[str]) -> None:
+    work = Work("log", "event_log")
+    for number, kind in enumerate(kinds):
+        job = Job(number, Batch("query", "run", 3), number * 100, number * 100 + 50)
+        work.starts(job, [number])
+        work.completes(Attempt(job, number, 0, job.start, job.start + 50, kind, "", True, 2), number)
+    stages, _ = tables([work], SCHEMA.empty_table())
+    assert stages["kind"].to_pylist() == settled
 
 
 def test_the_checkpoint_of_a_delta_log_is_known_by_its_snapshot() -> None:

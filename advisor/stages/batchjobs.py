@@ -41,6 +41,8 @@ _FILES = re.compile(r"^(?:Scan|FileScan|LocalTableScan|BatchScan)\b")
 _TABLE_LOG = re.compile(
     r"^Delta: (?!.*(?:write|Write))|snapshot for version|Delta Lake Checkpoint|log ?checkpoint|manifest", re.IGNORECASE
 )
+_LISTING = "Listing leaf files and directories for "
+"""How Spark describes the job that lists a table's folders where these are many."""
 _OBJECTS = "DeserializeToObject"
 _PLACES = {kind: place for place, kind in enumerate(KINDS)}
 LOG_CHECKPOINT = "Delta: log checkpoint"
@@ -61,6 +63,8 @@ def kind_of(names: Sequence[str], description: str, *, last: bool, cached: bool 
         return "state"
     if _TABLE_LOG.search(description):
         return "table_log"
+    if description.startswith(_LISTING):
+        return "listing"
     scans = any(_FILES.search(name) for name in names)
     if any(_STREAM.search(name) for name in names) and not cached:
         return "both" if scans else "source_read"
@@ -151,7 +155,7 @@ class Kinds:
         self._snapshots: dict[str | None, int] = {}
 
     def settle(self, chosen: Sequence[Inside]) -> None:
-        """A scan of files is the source where the query has no other; else it is of a static side.
+        """A scan of files, or their listing, is the source's where the query has no other; else it is of a static side.
 
         Which part of a stage is a table's that reads both, as a union does, is not known.
         Batches that were settled before count, too.
@@ -163,12 +167,13 @@ class Kinds:
                 if attempt.kind in ("source_read", "both"):
                     self._streams.add(query)
                     attempt.kind = None if attempt.kind == "both" else attempt.kind
-                elif attempt.kind == "scan":
+                elif attempt.kind in ("scan", "listing"):
                     scans.append((query, attempt))
                 elif attempt.kind == "table_log":
                     snapshots[query] = max(snapshots.get(query, 0), attempt.tasks or 0)
         for query, attempt in scans:
-            attempt.kind = "other" if query in self._streams else "source_read"
+            of_source = "source_read" if attempt.kind == "scan" else "result"
+            attempt.kind = "other" if query in self._streams else of_source
         for inside in chosen:
             if inside.batch.id in snapshots:
                 _settle_checkpoints(inside.attempts, snapshots[inside.batch.id])
