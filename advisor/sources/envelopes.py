@@ -156,16 +156,32 @@ def _of_document(raw: bytes) -> list[str]:
         entries = _entries(msgspec.json.decode(raw), 0)
     except UNUSUAL:
         return []
-    return [text for entry in entries if (text := _message(_fields(entry))) is not None]
+    return [text for entry in entries for text in _texts(entry)]
 
 
 def _entries(thing: Any, depth: int) -> list[Any]:
-    """The longest list in a document, as far in as services put it."""
+    """The lists in a document one after the other, as far in as services put them."""
     if isinstance(thing, list):
         return thing
     if not isinstance(thing, dict) or depth > _DEEPEST:
         return []
-    return max((_entries(value, depth + 1) for value in thing.values()), key=len, default=[])
+    return [entry for value in thing.values() for entry in _entries(value, depth + 1)]
+
+
+def _texts(entry: Any) -> list[str]:
+    """What was logged, and every other event that the entry holds as a text or is."""
+    if isinstance(entry, dict) and "durationMs" in entry:
+        return [msgspec.json.encode(entry).decode()]
+    message = _message(_fields(entry))
+    found = [] if message is None else [message]
+    return found + [one for one in _events(entry, 0) if message is None or one not in message]
+
+
+def _events(thing: Any, depth: int) -> list[str]:
+    if isinstance(thing, str):
+        return [thing] if _OPENED in thing and "durationMs" in thing else []
+    inside = thing.values() if isinstance(thing, dict) else thing if isinstance(thing, list) else ()
+    return [] if depth > _DEEPEST else [found for one in inside for found in _events(one, depth + 1)]
 
 
 def _fields(entry: Any) -> dict[str, Any]:
@@ -182,7 +198,10 @@ def _of_cells(raw: bytes, head: bytes) -> list[str]:
         if column is not None and len(names) > 1:
             lines = raw.decode("utf-8-sig", "replace").replace("\0", "").splitlines(keepends=True)
             with suppress(csv.Error):
-                cells = [row[column] for row in csv.reader(lines[1:], delimiter=delimiter) if len(row) > column]
+                rows = [row for row in csv.reader(lines[1:], delimiter=delimiter) if row]
+                if any(_OPENED in cell for row in rows if len(row) != len(names) for cell in row):
+                    return []  # lines that are no rows of it
+                cells = [row[column] for row in rows if len(row) > column]
                 in_lines = any(cell.endswith(_OPENED) for cell in cells)
                 return cells if in_lines or _OF_STAGES in raw else []  # a whole event is read in its cell
     return []

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 import advisor
 from advisor.sources.envelopes import exported, unwrapped
+from tests.made import event
 
 PLAIN = Path(__file__).parents[2] / "sample_progress" / "TR007" / "nearly-full-4.3.0" / "driver.log"
 TEXT = PLAIN.read_text()[: PLAIN.read_text().index("2026-11-22T18:17:28")].rpartition("\n26/")[0] + "\n"
@@ -52,6 +54,7 @@ LAYOUTS = {
     "newest first": json.dumps({"events": [{"message": line} for line in reversed(LINES)]}),
     "newest first, lines": as_lines(LINES[::-1], f'{{"line":TEXT,"timestamp":"{WHEN}"}}'),
     "newest first, plain": "\n".join(LINES[::-1]) + "\n",
+    "two lists": json.dumps({"a": [{"log": e} for e in ENTRIES[:9]], "b": [{"log": e} for e in ENTRIES[9:]]}),
     "Azure": as_lines(LINES, '{"TimeGenerated":"x","LogEntry":TEXT}'),
     "Datadog": as_lines(ENTRIES, '{"id":"a","attributes":{"message":TEXT}}'),
     "Loki": as_lines(LINES, f'{{"line":TEXT,"timestamp":"{WHEN}"}}'),
@@ -83,6 +86,36 @@ def test_a_wrapped_log_says_what_the_plain_one_says(tmp_path: Path, text: str, p
     batches, stages = read(path)
     assert len(batches) > 5 < len(stages)
     assert [batches, stages] == plain
+
+
+def _event(number: int) -> dict[str, object]:
+    return event(number, 1000.0 * number, 1000.0, {"triggerExecution": 500})
+
+
+def _message(number: int) -> str:
+    return f"26/01/01 INFO MicroBatchExecution: Streaming query made progress: {json.dumps(_event(number))}"
+
+
+OTHERS = {
+    "another key": lambda number: {"msg": _message(number)},
+    "another key beside a message": lambda number: {"message": "see detail", "detail": [_message(number)]},
+    "a text": _message,
+    "an event": _event,
+}
+
+
+@pytest.mark.parametrize("other", OTHERS.values(), ids=OTHERS)
+def test_entries_of_another_form_are_read_too(tmp_path: Path, other: Callable[[int], object]) -> None:
+    path = tmp_path / "export.json"
+    path.write_text(json.dumps([*({"message": _message(number)} for number in range(4)), *map(other, range(4, 9))]))
+    assert sorted(advisor.read_progress(path)["batch_id"]) == list(range(9))
+
+
+def test_lines_behind_a_table_of_lines_are_not_lost(tmp_path: Path) -> None:
+    path = tmp_path / "export.csv"
+    path.write_text(as_csv(LINES) + "\n".join(map(_message, range(90, 93))))
+    read = advisor.analyze(path).typed.input
+    assert read.events >= 3 and read.events + sum(one.times for one in read.broken) >= TEXT.count("made progress") + 3
 
 
 def test_a_logger_of_its_own_key_stands_before_what_was_logged() -> None:
