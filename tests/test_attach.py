@@ -22,7 +22,7 @@ from advisor.errors import UsageError
 from advisor.report import Asked, assemble
 from advisor.session import attach, onscreen, watch
 from advisor.session.notices import THRICE, TWICE, Watch
-from advisor.sources.listener import events as listened
+from advisor.sources.listener import session as listened
 from tests.made import events, table
 from tests.sources.sessions import QUERY, RUN, batch, ended, idle, started
 from tests.views import reports
@@ -551,7 +551,7 @@ def test_history_is_what_analyze_reads(tmp_path: Path) -> None:
 
 
 def test_forms_of_events_are_those_of_pyspark() -> None:
-    assert listened.started(started()) == (QUERY, RUN, "made", "2026-03-01T02:00:00.000Z")
+    assert listened.started_of(started()) == (QUERY, RUN, "made", "2026-03-01T02:00:00.000Z")
 
 
 class Kept:

@@ -16,8 +16,7 @@ from typing import Any
 import pytest
 
 import advisor
-from advisor.facts.version_bounds import COMMIT_OFFSETS_ON_DATABRICKS
-from advisor.facts.versions import MINORS, version_at_least
+from advisor.facts.versions import COMMIT_OFFSETS_ON_DATABRICKS, MINORS, version_at_least
 from advisor.views.terminal import report_as_text
 from tests.made import events
 from tests.sources.variants import KAFKA, STATE

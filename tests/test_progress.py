@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from advisor.progress import Broken, Progress, decode, decoding, from_object
-from advisor.progress.decoding import is_event
-from advisor.progress.instants import as_instant
+from advisor.progress.decoding import as_instant, is_event
 from advisor.progress.shapes import ABSENT
 from tests.sources.variants import compact, dataproc, made, of_event_log, pretty
 

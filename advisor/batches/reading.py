@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +14,9 @@ import pyarrow.compute as pc
 from advisor.batches.columns import PHASES, SCHEMA, SIGHTINGS
 from advisor.progress import FROM_UI
 from advisor.stages import BATCH_PARTS, STAGES
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _OF_ONE_BATCH = 4
 """Keys of `_keys` that two records of one batch have in common."""
@@ -264,3 +267,18 @@ def _codes(column: pa.ChunkedArray) -> np.ndarray:
 
 def _numbers(column: pa.ChunkedArray) -> np.ndarray:
     return np.asarray(pc.fill_null(column, -1))
+
+
+def to_pandas(table: pa.Table) -> pd.DataFrame:
+    """One row per batch, columns of COLUMNS.
+
+    Times are tz-aware, numbers that may be missing are float64 with NaN. Columns of lists and maps stay Arrow columns:
+    an element is a list of dicts, and nothing is converted before it is asked for.
+    """
+    import pandas as pd  # noqa: PLC0415 - half a second that --help does not pay
+
+    def kept(kind: pa.DataType) -> Any:
+        return pd.ArrowDtype(kind) if pa.types.is_nested(kind) else None
+
+    frame: pd.DataFrame = table.to_pandas(types_mapper=kept, coerce_temporal_nanoseconds=False)
+    return frame

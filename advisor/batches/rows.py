@@ -16,7 +16,7 @@ from advisor.batches.columns import CUSTOM, OPERATOR, PHASES, SCHEMA, SOURCE
 from advisor.batches.offsets import Offsets, rows_between, rows_per_step
 from advisor.column import TIME
 from advisor.progress import Progress
-from advisor.progress.instants import as_instant
+from advisor.progress.decoding import as_instant
 from advisor.progress.shapes import ABSENT, Durations, EventTime, Sink
 
 FRESH_EVENTS = 256

@@ -11,9 +11,8 @@ import msgspec
 from advisor.cluster.rows import Row, decompressed, sightings_row
 from advisor.errors import InputError
 from advisor.facts import Sighting
-from advisor.sources.harvest import Buffer, Runs, Stretch
+from advisor.sources.harvest import Buffer, Runs, Stretch, places
 from advisor.sources.random_access import Place, opened
-from advisor.sources.search import places
 from advisor.sources.sightings import stretches
 
 _NEAR = stretches.around(0)[1] - stretches.around(0)[0]

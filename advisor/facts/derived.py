@@ -5,11 +5,26 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from advisor.facts.confs import ASYNC_PURGE, ASYNC_STATE, DATABRICKS_ONLY, IGNORED_EVERYWHERE, local_slots, whole
+from advisor.facts.confs import (
+    ASYNC_PURGE,
+    ASYNC_STATE,
+    DATABRICKS_ONLY,
+    IGNORED_EVERYWHERE,
+    PREFIXES,
+    SPARKS_OWN,
+    STATE_STORE_CLASS,
+    local_slots,
+    unknown_settings,
+    whole,
+)
 from advisor.facts.names import EXECUTOR, ORIGINS
-from advisor.facts.settings import PREFIXES, SPARKS_OWN, STATE_STORE_CLASS, unknown_settings
-from advisor.facts.version_bounds import COMMIT_OFFSETS_ON_DATABRICKS
-from advisor.facts.versions import is_older, platform_of, version_at_least, version_numbers
+from advisor.facts.versions import (
+    COMMIT_OFFSETS_ON_DATABRICKS,
+    is_older,
+    platform_of,
+    version_at_least,
+    version_numbers,
+)
 from advisor.vocabulary import CONF, ENDING
 
 Candidates = dict[str, dict[str, Any]]

@@ -37,6 +37,8 @@ MINORS: Final = (
     "2.0", "2.1", "2.2", "2.3", "2.4", "3.0", "3.1", "3.2", "3.3", "3.4", "3.5", "4.0", "4.1", "4.2", "4.3",
 )  # fmt: skip
 """The releases of Spark that there are."""
+COMMIT_OFFSETS_ON_DATABRICKS: Final = ("3.3", "11.0")
+"""The first Spark, and Databricks Runtime, that times commitOffsets on Databricks."""
 
 
 def may_be_spark(version: str) -> bool:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple, TypeGuard
 
-from advisor.progress.decoding import from_object, in_latest_words
+from advisor.progress.decoding import as_instant, from_object, in_latest_words
 from advisor.progress.fragment import Fragment
-from advisor.progress.instants import as_instant
 from advisor.progress.shapes import Broken, Progress, with_totals
 
 UNNAMED: Final = "unknown"

@@ -1,9 +1,9 @@
-"""Collect what is found in one file: events, broken records, stretches worth a second look."""
+"""Search a file's bytes, and collect what is found there: events, broken records, stretches worth a second look."""
 
 from __future__ import annotations
 
 import bisect
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import compress, islice
 from typing import NamedTuple
 
@@ -33,6 +33,18 @@ _REACH = {0: BEFORE_A_RUN, 1: A_BATCH}
 
 Buffer = bytes | Place
 """Bytes in memory, or a file of which only what is looked at is read."""
+
+find: Callable[..., int] = stringzilla.find
+"""As bytes.find, several times as fast, for bytes in memory alone: at a lone surrogate stringzilla ends the process."""
+
+
+def places(buffer: Buffer, sub: bytes, begin: int = 0, end: int | None = None) -> Iterator[int]:
+    """Where `sub` stands in [begin, end) of bytes in memory; none of them reaches into the next."""
+    end = len(buffer) if end is None else end
+    at = find(buffer, sub, begin, end)
+    while at >= 0:
+        yield at
+        at = find(buffer, sub, at + len(sub), end)
 
 
 class Stretch(NamedTuple):

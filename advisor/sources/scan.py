@@ -13,7 +13,7 @@ from advisor.sources.envelopes import exported
 from advisor.sources.formats import HEAD, Format, format_of, records
 from advisor.sources.harvest import Harvest, Stretch
 from advisor.sources.opening import read_windows
-from advisor.sources.sightings.stack_trace import LONGEST, sight_stack_trace
+from advisor.sources.sightings.errors import LONGEST, sight_stack_trace
 from advisor.sources.sightings.stretches import Memory, SecondLook
 from advisor.sources.stages.stagetables import StageTables
 

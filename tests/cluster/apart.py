@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from advisor import catalogue
 from advisor.batches import SCHEMA, SIGHTINGS, Reading
+from advisor.cluster.engine import outcome
 from advisor.cluster.frames import KEYS
 from advisor.cluster.judging import WHOLE, families, judge_groups
-from advisor.cluster.outcome import outcome
 from advisor.cluster.reading import read_unit
 from advisor.cluster.rows import Row, batches_of, rows_of, unpacked
 from advisor.cluster.runs import Summary, runs_of

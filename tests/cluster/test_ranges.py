@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from advisor import api
 from advisor.batches import SCHEMA, Reading
-from advisor.cluster import outcome, reading, units
+from advisor.cluster import engine, reading, units
 from advisor.errors import InputError
 from advisor.sources import files, harvest, random_access
 from advisor.sources.formats import text
@@ -165,7 +165,7 @@ def test_small_files_share_tasks_and_a_huge_one_is_divided() -> None:
 
 
 def test_of_very_many_broken_records_all_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (harvest, outcome):
+    for module in (harvest, engine):
         monkeypatch.setattr(module, "MOST_BROKEN", 4)
     torn = '26/03/01 02:00:00 INFO MicroBatchExecution: Streaming query made progress: {"id" : oops'
     path = tmp_path / "driver.log"

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from advisor.catalogue import Step, load
-from advisor.facts.settings import PREFIXES
+from advisor.facts.confs import PREFIXES
 from advisor.redaction import redact
 from advisor.report.assemble import judged_runs
 from advisor.session import attach

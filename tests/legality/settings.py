@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 from zipfile import ZipFile
 
-from advisor.facts.settings import PREFIXES
+from advisor.facts.confs import PREFIXES
 from tests.legality.outcomes import VERSIONS
 from tests.record.sparks import CACHE
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from advisor.catalogue import Catalogue, load
-from advisor.facts.settings import unknown_settings
+from advisor.facts.confs import unknown_settings
 from tests.legality import outcomes, verdicts
 from tests.legality.cells import cells, matrix
 

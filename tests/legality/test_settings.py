@@ -14,7 +14,7 @@ from advisor.contract import Finding
 from advisor.engine.conditions import ask_all
 from advisor.engine.judge import judge_rule
 from advisor.examples import window
-from advisor.facts.settings import known_settings, unknown_settings
+from advisor.facts.confs import known_settings, unknown_settings
 from tests.made import events
 
 VERSIONS = known_settings().versions

@@ -20,7 +20,7 @@ import pytest
 import advisor
 from advisor.batches import SCHEMA, SIGHTINGS, Reading, rows
 from advisor.errors import InputError
-from advisor.sources import codecs, files, harvest, opening, paths, random_access, search
+from advisor.sources import codecs, files, harvest, opening, paths, random_access
 from advisor.sources.codecs import Source, Torn, blocks
 from advisor.sources.formats import driverlog
 from advisor.sources.harvest import Harvest, Stretch
@@ -606,15 +606,15 @@ class _Counted(bytes):
 
 def test_markers_without_events_are_searched_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """As grep prints them."""
-    for module in (driverlog, search):
+    for module in (driverlog, harvest):
         monkeypatch.setattr(module, "find", lambda buffer, *where: buffer.find(*where))
     for lines in (500, 1_000):
         raw = _Counted(f"{LOGGER}Streaming query made progress: {{\n".encode() * lines)
         _Counted.searched = 0
-        harvest = Harvest("some.log", "some.log")
-        harvest.move(Stretch(raw, 0, 0, final=True))
-        driverlog.read(raw, 0, True, harvest)
-        assert len(harvest.broken) == lines
+        found = Harvest("some.log", "some.log")
+        found.move(Stretch(raw, 0, 0, final=True))
+        driverlog.read(raw, 0, True, found)
+        assert len(found.broken) == lines
         assert len(raw) <= _Counted.searched < 20 * len(raw)
 
 

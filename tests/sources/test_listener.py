@@ -20,8 +20,8 @@ from advisor.catalogue import load
 from advisor.redaction import REDACTED
 from advisor.report import assemble
 from advisor.sources import files
-from advisor.sources.listener import events as listened
 from advisor.sources.listener import recorder as recorder_module
+from advisor.sources.listener import session as listened
 from advisor.sources.listener import session as session_module
 from advisor.sources.listener import worker as worker_module
 from advisor.sources.listener.callbacks import JavaListener
@@ -475,11 +475,11 @@ class Java:
 
 def test_events_of_java_are_read_in_few_words() -> None:
     ids = {"id": Java(toString=QUERY), "runId": Java(toString=RUN)}
-    assert listened.started(Java(**ids, name=None, timestamp="T")) == (QUERY, RUN, None, "T")
-    assert listened.progress(Java(progress=Java(json="{}"))) == b"{}"
-    assert listened.idle(Java(**ids, timestamp="T")) == (QUERY, RUN, "T")
-    assert listened.ended(Java(**ids, exception=Java(isDefined=False))) == (QUERY, RUN, None)
-    assert listened.ended(Java(**ids, exception=Java(isDefined=True, get="boom"))) == (QUERY, RUN, "boom")
+    assert listened.started_of(Java(**ids, name=None, timestamp="T")) == (QUERY, RUN, None, "T")
+    assert listened.progress_of(Java(progress=Java(json="{}"))) == b"{}"
+    assert listened.idle_of(Java(**ids, timestamp="T")) == (QUERY, RUN, "T")
+    assert listened.ended_of(Java(**ids, exception=Java(isDefined=False))) == (QUERY, RUN, None)
+    assert listened.ended_of(Java(**ids, exception=Java(isDefined=True, get="boom"))) == (QUERY, RUN, "boom")
 
 
 def test_recent_progress_is_a_dict_before_4_0_and_knows_its_json_since() -> None:

@@ -5,7 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advisor.sources.search import find, places
+from advisor.sources.harvest import find, places
 
 TEXT = st.lists(st.sampled_from([b"a", b"b", b"\n", b"}", b"\x00", b"\xff"]), max_size=90).map(b"".join)
 

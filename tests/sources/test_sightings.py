@@ -13,10 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from advisor.facts import Sighting
+from advisor.sources.sightings.application import slots_and_seen
 from advisor.sources.sightings.events import sight_event_log
 from advisor.sources.sightings.region import sight
 from advisor.sources.sightings.stretches import Memory
-from advisor.sources.sightings.tasks import slots_and_seen
 
 SAMPLES = Path(__file__).parent.parent.parent / "sample_progress"
 ID, RUN = "0631397e-624a-4851-bdbe-7f4e9e732d17", "df5cab04-135b-4cb5-9d4b-d7cc126e49da"

@@ -30,7 +30,7 @@ from advisor.errors import InputError, UsageError
 from advisor.sources import files, saved
 from advisor.sources.ui import pages, web
 from advisor.sources.ui.driver import Driver, Watched
-from advisor.sources.ui.executions import Execution, operators_of, told
+from advisor.sources.ui.rest import Execution, of_plans, operators_of
 from advisor.views.fleet import fleet_as_text
 from tests.sources.formats_made import event_log
 from tests.sources.web_served import Served, body, recorded, redirect, serving
@@ -471,7 +471,7 @@ def test_the_executions_of_a_batch_add_up(second: Any, rows: int, instances: int
     ids=["of one number", "of two numbers", "none"],
 )  # fmt: skip
 def test_the_plan_names_the_partitions_of_the_state(plan: str, partitions: int | None) -> None:
-    facts = {each.fact: each.value for each in told([counted(200, 16, "500 ms", plan)])}
+    facts = {each.fact: each.value for each in of_plans([counted(200, 16, "500 ms", plan)])}
     assert facts.get("shuffle_partitions") == partitions
 
 
@@ -481,7 +481,7 @@ def test_the_plan_names_the_partitions_of_the_state(plan: str, partitions: int |
      ("* Project (2)\n+- Scan text (1)", ["foreach_batch", "file", "delta", "other"])],
 )  # fmt: skip
 def test_a_batch_without_a_writer_has_a_sink_of_the_first_interface(plan: str, sink: Any) -> None:
-    found = [each.value for each in told([counted(200, 2, "1 ms", plan)]) if each.fact.startswith("sink")]
+    found = [each.value for each in of_plans([counted(200, 2, "1 ms", plan)]) if each.fact.startswith("sink")]
     assert found == [sink]
 
 

@@ -14,8 +14,7 @@ from advisor.batches import FRESH_EVENTS
 from advisor.progress import UNUSUAL, Broken, Progress, decode, decode_usual
 from advisor.sources.envelopes import unwrapped
 from advisor.sources.formats.records import LONGEST_EVENT, early_piece, find_events, has_anchor, keep
-from advisor.sources.harvest import Buffer, Harvest
-from advisor.sources.search import find, places
+from advisor.sources.harvest import Buffer, Harvest, find, places
 
 MARKER = b"made progress:"
 _MARKER_SIZE = len(MARKER)

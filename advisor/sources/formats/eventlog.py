@@ -14,8 +14,7 @@ from advisor.progress import UNUSUAL, Broken, Progress, from_object
 from advisor.progress.shapes import with_totals
 from advisor.sources.formats.driverlog import MARKER
 from advisor.sources.formats.records import LONGEST_EVENT
-from advisor.sources.harvest import Buffer, Harvest
-from advisor.sources.search import find, places
+from advisor.sources.harvest import Buffer, Harvest, find, places
 
 _EVENT_LOG = re.compile(
     rb'(?:\A\s*|^[^\S\n]*)\{"Event":"(?:SparkListener|org\.apache\.spark\.)',  # blank lines are passed once

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 
 from advisor.batches import Overrun
 from advisor.sources.formats import driverlog, records
-from advisor.sources.harvest import Buffer, Harvest, Stretch
-from advisor.sources.search import places
+from advisor.sources.harvest import Buffer, Harvest, Stretch, places
 
 MIXED = 16 << 20
 """Bytes of a text that is searched for events without marker even though it has some with it."""

@@ -16,14 +16,13 @@ import msgspec
 from advisor.batches import Reading
 from advisor.progress import Broken, Progress, decode
 from advisor.redaction import hide, redact, redact_json
-from advisor.sources.listener import events
 from advisor.sources.listener.execution import Told
 from advisor.sources.listener.history import History
-from advisor.sources.listener.session import Session
+from advisor.sources.listener.session import Session, Started, ended_of, idle_of, progress_of, started_of
 from advisor.sources.listener.store import Store
 from advisor.sources.listener.worker import Worker
-from advisor.sources.sightings.kept import fact_line
-from advisor.sources.sightings.query import error as read_error
+from advisor.sources.sightings.errors import error as read_error
+from advisor.sources.sightings.region import fact_line
 
 _log = logging.getLogger("advisor")
 
@@ -158,10 +157,10 @@ class Recorder:
         task()
 
     def _started(self, event: Any) -> None:
-        self._begin(events.started(event))
+        self._begin(started_of(event))
         self._meet_running()
 
-    def _begin(self, run: events.Started) -> None:
+    def _begin(self, run: Started) -> None:
         self._known[run.run_id] = 0
         while len(self._known) > 10_000:
             self._known.popitem(last=False)
@@ -184,7 +183,7 @@ class Recorder:
                 self._append(line)
 
     def _progress(self, event: Any) -> None:
-        self._keep(events.progress(event))
+        self._keep(progress_of(event))
 
     def _keep(self, raw: bytes, *, replayed: bool = False) -> None:
         event = self._taken(raw, len(raw))
@@ -216,7 +215,7 @@ class Recorder:
         It is alive where the session names it, or at its second event: a damaged id comes once, and never ends.
         """
         if event.run_id not in self._known:
-            self._begin(events.Started(event.id, event.run_id, event.name, ""))
+            self._begin(Started(event.id, event.run_id, event.name, ""))
             if not self._is_named(event.run_id):
                 self.store.ended(event.run_id)
                 self._once.add(event.run_id)
@@ -253,12 +252,12 @@ class Recorder:
         return True
 
     def _idle(self, heard: Any) -> None:
-        id, run_id, at = events.idle(heard)
+        id, run_id, at = idle_of(heard)
         self.idle[run_id] = datetime.now(timezone.utc)
         self._taken(msgspec.json.encode({"id": id, "runId": run_id, "timestamp": at, "durationMs": {}}), 0)
 
     def _ended(self, event: Any) -> None:
-        id, run_id, error = events.ended(event)
+        id, run_id, error = ended_of(event)
         self._once.discard(run_id)
         self.idle.pop(run_id, None)
         self.newest.pop(run_id, None)
@@ -270,7 +269,7 @@ class Recorder:
     def _pick_up(self) -> None:
         for id, run_id, name in self._session.active():
             if run_id not in self._known:
-                self._begin(events.Started(id, run_id, name, ""))
+                self._begin(Started(id, run_id, name, ""))
                 for raw in self._session.recent(run_id):
                     if b'"addBatch"' in raw:
                         self._keep(raw, replayed=True)

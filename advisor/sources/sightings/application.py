@@ -1,13 +1,13 @@
-"""Lines about the application: its Spark, its executors, the way it writes checkpoints."""
+"""Lines about the application: its Spark, its executors and task slots, the way it writes checkpoints."""
 
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import Final
 
-from stringzilla import find
-
 from advisor.facts import EXECUTOR, from_conf, platform_of
+from advisor.sources.harvest import find, places
 from advisor.sources.sightings.line import Line, Told, lines_with
 
 VERSION: Final = re.compile(r"Running Spark version (\d[\w.\-]*)")
@@ -18,6 +18,16 @@ _RUNTIME: Final = re.compile(
     r"spark\.databricks\.clusterUsageTags\.sparkVersion\W{1,6}([\w.\-]+)"
     r"|Databricks Runtime(?: Version)?:? (\d+\.\d+[\w.\-]*)"
 )
+_STAGES: Final = 8
+_REACH: Final = 1 << 17
+_ADDED: Final = re.compile(rb"Adding task set (\d+)\.\d+ with (\d{1,9}) tasks")
+_TASK: Final = re.compile(
+    rb" task (?<=(Starting|Finished) task )\d+\.\d+ in stage (\d+)\.\d+ \(TID (\d+)\)"
+    rb"(?: \([^()\s]*, ?executor (driver)\b)?"
+)
+_COMMITTED: Final = b"Committed offsets for batch "
+_SNAPSHOT: Final = b"DELTA: Compute snapshot"
+_DELTA: Final = (_SNAPSHOT, b" DeltaLog: ", b'"DeltaLog"')
 _RENAMES: Final = 5
 _SINK_LOG: Final = "_spark_metadata"
 
@@ -64,3 +74,69 @@ def checkpoint_manager(region: bytes) -> list[Told]:
     start = find(region, b"Use s3a://")
     silent = start >= 0 and find(region, b"Committed offsets for batch ", start) >= 0
     return [Told("checkpoint_manager", "abortable", "inferred")] if silent else []
+
+
+def slots_and_seen(region: bytes) -> tuple[int | None, int | None]:
+    """Return (task slots, the most tasks of one stage that were seen to run at once).
+
+    Slots are the tasks of a stage that start before its first one ends. Only a stage with more tasks than slots shows
+    them; of several stages the largest number, since other jobs may hold slots. A lower bound; None where none does.
+    """
+    bursts = [(count, int(added[2])) for added in _first(region) if (count := _burst(region, added))]
+    known = max((count for count, tasks in bursts if count < tasks), default=None)
+    return known, max((count for count, _ in bursts), default=None)
+
+
+def snapshot_tasks(region: bytes) -> tuple[int | None, bool]:
+    """(tasks in which Delta rebuilds its table's snapshot as the first work of a batch or None, whether that was seen).
+
+    The last batch of the region decides. A snapshot later in a batch belongs to Delta's own checkpoint, which is rare.
+    """
+    tasks, known = None, False
+    if not any(find(region, mark) >= 0 for mark in _DELTA):
+        return tasks, known
+    start = find(region, _COMMITTED)
+    while start >= 0:
+        end = find(region, b"made progress: ", start)
+        stop = end if end >= 0 else len(region)
+        snapshot = region.find(_SNAPSHOT, start, stop)
+        if snapshot >= 0 and region.find(b"Adding task set ", start, snapshot) < 0:
+            if largest := _largest_stage(region, snapshot, stop):
+                tasks, known = largest, True
+        elif end >= 0:
+            tasks, known = None, True
+        start = find(region, _COMMITTED, start + 1)
+    return tasks, known
+
+
+def _largest_stage(region: bytes, start: int, stop: int) -> int | None:
+    """Tasks of the largest stage until Delta is done; None where the region ends before that."""
+    done = region.find(b"DELTA: Done", start, stop)
+    counts = [int(added[2]) for added in _ADDED.finditer(region, start, done)] if done >= 0 else []
+    return max(counts, default=None)
+
+
+def _first(region: bytes) -> list[re.Match[bytes]]:
+    """The first stages of the region that have more than one task."""
+    added = (_ADDED.match(region, at) for at in places(region, b"Adding task set "))
+    return list(islice((match for match in added if match and int(match[2]) > 1), _STAGES))
+
+
+def _burst(region: bytes, added: re.Match[bytes]) -> int | None:
+    """The stage's tasks that started before its first one ended; None when none ended here.
+
+    In local mode the executor itself logs first that a task ended. On a cluster the driver may log the next start
+    before the end that made room for it: there only starts that stand together count, those of one round of offers.
+    """
+    started: set[bytes] = set()  # by number: a log may hold each line twice
+    last = 0
+    for task in _TASK.finditer(region, added.end(), added.end() + _REACH):
+        if task[2] != added[1]:
+            continue
+        if task[1] == b"Finished":
+            return len(started) or None
+        if started and not task[4] and region.count(b"\n", last, task.start()) > 1:  # other lines stand between
+            return len(started)
+        started.add(task[3])
+        last = task.end()
+    return None

@@ -12,9 +12,9 @@ import msgspec
 from msgspec import field
 
 from advisor.facts import EXECUTOR, Sighting, from_confs
+from advisor.sources.sightings.errors import error
 from advisor.sources.sightings.line import Line, Told, sighting
 from advisor.sources.sightings.plan import read_execution
-from advisor.sources.sightings.query import error
 
 _BATCH: Final = re.compile(r"id = ([0-9a-f-]{36})\nrunId = ([0-9a-f-]{36})\nbatch = ")
 

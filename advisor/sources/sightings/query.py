@@ -6,14 +6,13 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 from itertools import pairwise
-from textwrap import shorten
 from typing import Any, Final
 
 from stringzilla import find
 
 from advisor.facts import LATE_BATCH, from_conf, in_order
 from advisor.progress import UNNAMED
-from advisor.sources.sightings.errors import known_error
+from advisor.sources.sightings.errors import error
 from advisor.sources.sightings.line import Line, Told
 
 _START: Final = re.compile(
@@ -35,24 +34,11 @@ _BEHIND: Final = re.compile(
     re.DOTALL,
 )
 _SPENT: Final = re.compile(r"but\s{1,9}spent\s{1,9}(\d{1,15})\s{0,9}(?:milliseconds?|ms)\b")
-MISSING: Final = re.compile(r"batch (\d{1,18}) doesn'?t exist", re.IGNORECASE)
 _MILLISECONDS: Final = {"s": 1000, "second": 1000, "seconds": 1000, "min": 60000, "minute": 60000, "minutes": 60000}
 _IDS: Final = re.compile(r'\A\s*"id" : "([0-9a-f-]{36})",\s*"runId" : "([0-9a-f-]{36})"')
 _IDENTIFIER: Final = re.compile(
     r"(?:[^\n]*\n){0,20}?=== Streaming Query ===\s+Identifier:[^\n]*\[id = ([0-9a-f-]{36}), runId = ([0-9a-f-]{36})\]"
 )
-NEXT_RECORD: Final = re.compile(r"^(?:\d{2,4}[-/]\d\d[-/]\d\d[ T]\d\d:|\{\"ts\")", re.MULTILINE)
-_CLASS: Final = re.compile(
-    r"^(?:[^:]{0,80}(?<![\w.])(?:[\w.]+\.)?StreamingQueryException: "
-    r"|(?:: |Caused by: )?(?:(?:[\w.]+\.)?StreamingQueryException: |pyspark\.errors\.exceptions\.\w+\.))"
-)
-"""What stands before an error's own words: its class, and who printed it."""
-_OF_A_JOB: Final = re.compile(
-    r"[Jj]ob aborted|occurred while calling o\d|\bTask \d{1,9} in stage \S{1,20} failed|Exception thrown in awaitResult"
-)
-"""Words of an error that only reports a failed job: its last cause holds the reason."""
-_CAUSE_SHOWN: Final = 300
-_CAUSE: Final = re.compile(r"^\s{0,40}Caused by: ([^\n]{1,1000})", re.MULTILINE)
 _ASYNC_ON: Final = re.compile(rb"asyncProgressTrackingEnabled[\"'`]?\s{0,9}(?:[,=:]|->)\s{0,9}[\"'`]?[Tt]rue")
 _REPORTER: Final = "ProgressReporter: "
 _UNROUNDED: Final = re.compile(r'RowsPerSecond" : \d+\.\d{2,}')
@@ -60,7 +46,6 @@ _ROUNDED: Final = re.compile(r'RowsPerSecond" : (\d{2,}\.[1-9])\b')
 _LISTING: Final = "BatchIds found from listing: "
 _METADATA: Final = re.compile(r"StreamMetadata\(([0-9a-f-]{36})\) to ")
 _FAILED: Final = " terminated with exception: "
-_INTERRUPTED: Final = "java.lang.InterruptedException"
 _STOPPED: Final = "RejectedExecutionException: Producer interrupted"
 _LIMIT: Final = re.compile(
     r"\b(maxoffsets|minoffsets|maxfiles)pertrigger\s{0,9}(?:->|=|:)\s{0,9}(\d{1,18})\b", re.IGNORECASE
@@ -199,38 +184,6 @@ def read_exception(line: Line) -> list[Told]:
 def read_stop(line: Line) -> list[Told]:
     """Of `Query NAME [id = …, runId = …] was stopped`, or of the end of the whole application."""
     return [Told("stopped", value=True)] if line.run_id or "SparkContext" in line.text else []
-
-
-def error(whole: str) -> list[Told]:
-    """Read an error that ended a run: what happened, and the batch that it missed in the log (None: none)."""
-    own = NEXT_RECORD.split(whole, 1)[0]
-    if _interrupted(own):
-        return [Told("stopped", value=True)]
-    missing, words, found_error = MISSING.search(whole), said(whole), known_error(own)
-    if found_error is not None and found_error.by_shutdown:
-        return [Told("shut_down_in_batch", value=True), Told("stopped", value=True)]
-    found = [Told("terminated_error", words)] if words else []
-    found.append(Told("missing_batch", int(missing[1]) if missing else None))
-    if found_error is not None:
-        found += [Told("known_error", found_error.means), Told("known_error_cure", found_error.cure)]
-        found.append(Told("known_error_change", found_error.change))
-    return found
-
-
-def _interrupted(whole: str) -> bool:
-    """Return whether stop() interrupted the query while it planned a batch: Spark knows a plain interruption only."""
-    causes = _CAUSE.findall(whole)
-    return "InvocationTargetException" in whole.strip().partition("\n")[0] and causes[-1:] == [_INTERRUPTED]
-
-
-def said(whole: str) -> str:
-    """Return the line of an error with what happened; for Python the exception, not the traceback's heading."""
-    first, *others = whole.strip().splitlines() or [""]
-    if first.rstrip().endswith("Traceback (most recent call last):"):
-        first = next((line for line in others if line and not line[0].isspace()), first)
-    words = _CLASS.sub("", first.strip())
-    causes = _CAUSE.findall(NEXT_RECORD.split(whole, 1)[0]) if _OF_A_JOB.search(words) else []
-    return f"{words.rstrip('.')}; caused by {shorten(causes[-1], _CAUSE_SHOWN, placeholder=' …')}" if causes else words
 
 
 def read_listing(line: Line) -> list[Told]:

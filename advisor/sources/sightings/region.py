@@ -1,4 +1,4 @@
-"""Read every sighting in a stretch of whole log lines, plain or structured."""
+"""Read every sighting in a stretch of whole lines of a log, plain or structured, or of a history."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from advisor.facts import CONF, Sighting
-from advisor.sources.sightings import application, query, tasks
-from advisor.sources.sightings.kept import MARK, read_fact
+import msgspec
+
+from advisor.facts import CONF, EXECUTOR, FACTS, ORIGINS, Sighting, check_value
+from advisor.redaction import redact
+from advisor.sources.sightings import application, query
 from advisor.sources.sightings.line import Line, Told, lines_with, sighting
 from advisor.sources.sightings.plan import read_plan
 from advisor.sources.sightings.query import async_before
@@ -38,6 +40,40 @@ def _is(fact: str, value: Any, words: str = "") -> Reader:
     return lambda line: [Told(fact, value)] if words in line.text else []
 
 
+_FACT: Final = b'{"latencyAdvisorFact":'
+
+
+class _Kept(msgspec.Struct, rename={"fact": "latencyAdvisorFact", "origin": "from"}):
+    fact: str
+    value: Any
+    origin: str
+    of: str
+
+
+def fact_line(id: str, run_id: str, fact: str, value: Any, origin: str) -> bytes:
+    """Return a fact of a run as one line, without credentials; it names the run as Spark's own lines do."""
+    value = redact(value) if isinstance(value, str) else value
+    return msgspec.json.encode(_Kept(fact, value, origin, f"[id = {id}, runId = {run_id}]"))
+
+
+def _read_fact(line: Line) -> list[Told]:
+    """Read such a line; nothing of one that somebody changed."""
+    try:
+        kept = msgspec.json.decode(line.text, type=_Kept)
+    except msgspec.MsgspecError:
+        return []
+    return [Told(kept.fact, kept.value, kept.origin)] if kept.origin in ORIGINS and _fits(kept) else []
+
+
+def _fits(kept: _Kept) -> bool:
+    """Whether the fact is known and its value one that it may have."""
+    values = kept.value if isinstance(kept.value, list) else [kept.value]
+    plain = all(isinstance(value, str | int | float | None) for value in values)
+    if not plain or kept.fact.startswith((CONF, EXECUTOR)):
+        return plain
+    return kept.fact in FACTS and check_value(FACTS[kept.fact], kept.value)
+
+
 _DEBUG: Final = re.compile(
     r"^[^A-Za-z]{8,40} DEBUG \S{0,99}\b(?:Task|Block|DAGScheduler|MicroBatch|CodeGenerator)\w{0,40}:"
 )
@@ -50,7 +86,7 @@ _WITHOUT_AQE: Final = (
 
 
 _READERS: Final[tuple[tuple[bytes, Reader, int], ...]] = (
-    (MARK, read_fact, 1000),
+    (_FACT, _read_fact, 1000),
     (b"Running Spark version ", _groups(application.VERSION.pattern, "spark_version"), 8),
     (b"Submitted application: ", _groups(r"Submitted application: (.+)", "application", convert=str.strip), 8),
     (b"Default ResourceProfile created", _groups(_PROFILE, CONF + "spark.executor.cores", CONF + "spark.task.cpus"), 8),
@@ -126,13 +162,13 @@ def sight(region: bytes, *, log: str, file: str, base: int) -> list[Sighting]:
 def _of_the_whole(region: bytes) -> Iterable[Told]:
     yield from application.platform(region)
     yield from application.checkpoint_manager(region)
-    slots, seen = tasks.slots_and_seen(region)
+    slots, seen = application.slots_and_seen(region)
     if slots:
         yield Told("task_slots", slots, "inferred")
     if seen:
         yield Told("task_slots_at_least", seen, "inferred")
     if async_before(region):
         yield Told("async_progress_before", value=True)
-    snapshot_tasks, known = tasks.snapshot_tasks(region)
+    snapshot_tasks, known = application.snapshot_tasks(region)
     if known:
         yield Told("delta_snapshot_tasks", snapshot_tasks, "inferred")

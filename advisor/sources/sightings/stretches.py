@@ -9,8 +9,7 @@ from collections.abc import Iterable, Iterator
 from advisor.facts import Sighting
 from advisor.sources.envelopes import unwrapped
 from advisor.sources.formats import Tells
-from advisor.sources.harvest import BEFORE_A_RUN, Buffer, Runs, Stretch, merged
-from advisor.sources.search import places
+from advisor.sources.harvest import BEFORE_A_RUN, Buffer, Runs, Stretch, merged, places
 from advisor.sources.sightings.events import sight_event_log
 from advisor.sources.sightings.region import sight
 

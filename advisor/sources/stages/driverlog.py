@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from advisor.sources.stages.deltalog import DeltaLog
 from advisor.sources.stages.jobbatches import Events, between, settle
 from advisor.sources.stages.loggedjobs import BEGINNING, Moment, Place
 from advisor.sources.stages.loglines import LogLines
-from advisor.sources.stages.scheduler import BEGINNINGS, Scheduler
+from advisor.sources.stages.scheduler import BEGINNINGS, DeltaLog, Scheduler
 from advisor.sources.stages.sinklines import BY_CLOCK, Notes
 from advisor.stages import Work
 

@@ -14,10 +14,9 @@ from operator import attrgetter
 import numpy as np
 
 from advisor.redaction import redact
-from advisor.sources.stages.deltalog import DeltaLog
 from advisor.sources.stages.loggedjobs import LoggedJob, LoggedStage, Moment, Named, OpenJobs
 from advisor.sources.stages.slotwaits import SlotWaits, least_slots
-from advisor.stages import FAILED, LOCALITIES, Attempt, Job, Work
+from advisor.stages import FAILED, LOCALITIES, LOG_CHECKPOINT, Attempt, Job, Work
 
 _GOT = re.compile(rb"Got (?:map stage )?job (\d{1,15}) \((?:(.{0,1000}?)\) with \d+ output partitions)")
 _BACKGROUND = re.compile(rb"withThreadLocalCaptured|ThreadPoolExecutor|FutureTask|CompletableFuture")
@@ -46,11 +45,44 @@ _WORKERS = (
     *("TransformWithStateInPandasPythonRunner", "PythonForeachWriter", "$$anon$1", "$$anon$2"),
 )
 """Classes that log it; in Spark 4.3 some are nameless ones inside of these."""
+_DELTA = re.compile(rb"DELTA: ([^\"\n]*)")
 _PLACES = {name.encode(): place for place, name in enumerate(LOCALITIES)}
 _MANY = 4096
 """Finished tasks that are handed over together."""
 
 Found = re.Match[bytes]
+
+
+class DeltaLog:
+    """Knows what Delta tables do with their logs at this line: lines name the snapshot's jobs, not the checkpoint's."""
+
+    def __init__(self) -> None:
+        self.job = ""
+        """What jobs that begin now are for; empty without a line about it."""
+        self._tasks = 0
+        self._committed = False
+
+    def snapshot(self, line: bytes, message: int) -> None:
+        """Read a line of a table's snapshot."""
+        if b"DELTA: " in line and (said := _DELTA.search(line, message)):
+            text = said[1].decode("utf-8", "replace").strip()
+            self.job = "" if text == "Done" else redact(f"Delta: {text}")
+
+    def commits(self) -> None:
+        """Note that a transaction is in the table's log."""
+        self._committed = True
+
+    def wrote(self) -> None:
+        """Note that the batch is in the table."""
+        self._committed = False
+
+    def submits(self, what: str, ended: int, tasks: int) -> str:
+        """Return what a job is for that submits a stage of so many tasks; `what` so far, after so many stages ended."""
+        if self.job:
+            self._tasks = max(self._tasks if ended else 0, tasks)
+        elif self._committed and not what and not ended and tasks == self._tasks > 1:
+            return LOG_CHECKPOINT
+        return what
 
 
 class Scheduler:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from advisor.sources.stages.deltalog import DeltaLog
 from advisor.sources.stages.loggedjobs import Moment, Place
-from advisor.sources.stages.scheduler import Scheduler
+from advisor.sources.stages.scheduler import DeltaLog, Scheduler
 from advisor.stages import Note
 
 _GENERATED = re.compile(rb"Code generated in (\d{1,12}(?:[.,]\d{1,12})?) ms")

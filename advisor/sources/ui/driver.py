@@ -18,13 +18,12 @@ from advisor.errors import InputError
 from advisor.facts import Sighting
 from advisor.progress import FROM_UI, from_object
 from advisor.redaction import redact
+from advisor.sources.sightings.errors import error
 from advisor.sources.sightings.line import Line, Told, sighting
-from advisor.sources.sightings.query import error
 from advisor.sources.stages.statusstore import work_of
 from advisor.sources.ui import history, pages
-from advisor.sources.ui.executions import Execution, operators_of, told
 from advisor.sources.ui.pages import Event, Listed
-from advisor.sources.ui.rest import Application, Environment, Executor, Job, Thread
+from advisor.sources.ui.rest import Application, Environment, Execution, Executor, Job, Thread, of_plans, operators_of
 from advisor.sources.ui.web import SECONDS_OF_ALL, Absent, Server, parted
 from advisor.stages import BATCH_PARTS, STAGES, tables
 
@@ -257,8 +256,8 @@ class Driver:
         if not ended:
             return
         self._learned.add(run.run_id)
-        ids = [one.id for one in of_batch[max(ended)]]
-        self._tell(run, told([self._answer(f"sql/{id}?details=true&planDescription=true", Execution) for id in ids]))
+        asked = (f"sql/{one.id}?details=true&planDescription=true" for one in of_batch[max(ended)])
+        self._tell(run, of_plans([self._answer(each, Execution) for each in asked]))
 
     def _tell(self, run: Listed | None, found: Iterable[Told]) -> None:
         """Keep what was told of a run, or of the application; what was told of the same before is forgotten."""

@@ -1,12 +1,83 @@
-"""Spark's REST interface about an application: its version, its settings, its executors."""
+"""Spark's REST interface about an application: version, settings, executors, jobs, and its SQL executions.
+
+Of these a micro-batch has one or more: plan, settings, and what its state operators did.
+"""
 
 from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
 
 import msgspec
 
 from advisor.facts import from_confs
+from advisor.facts.inspection import source_kind
 from advisor.redaction import redact
 from advisor.sources.sightings.line import Told
+from advisor.sources.sightings.plan import read_execution
+
+_BATCH: Final = re.compile(r"\bid = [0-9a-f-]{36}\nrunId = ([0-9a-f-]{36})\nbatch = (\d{1,18})\b")
+_OPERATORS: Final = {
+    "StateStoreSave": "stateStoreSave",
+    "SessionWindowStateStoreSave": "sessionWindowStateStoreSave",
+    "StreamingDeduplicate": "dedupe",
+    "StreamingDeduplicateWithinWatermark": "dedupeWithinWatermark",
+    "StreamingSymmetricHashJoin": "symmetricHashJoin",
+    "StreamingGlobalLimit": "globalLimit",
+    "FlatMapGroupsWithState": "flatMapGroupsWithState",
+    "FlatMapGroupsInPandasWithState": "applyInPandasWithState",
+    "TransformWithState": "transformWithStateExec",
+    "TransformWithStateInPandas": "transformWithStateInPandasExec",
+    "TransformWithStateInPySpark": "transformWithStateInPySparkExec",
+}
+"""How progress calls the operator behind a node that keeps state."""
+_METRICS: Final = {
+    "number of total state rows": "numRowsTotal",
+    "number of updated state rows": "numRowsUpdated",
+    "number of removed state rows": "numRowsRemoved",
+    "number of rows which are dropped by watermark": "numRowsDroppedByWatermark",
+    "time to update": "allUpdatesTimeMs",
+    "time to remove": "allRemovalsTimeMs",
+    "time to commit changes": "commitTimeMs",
+    "memory used by state": "memoryUsedBytes",
+    "number of state store instances": "numStateStoreInstances",
+}
+_CUSTOM: Final = {
+    "count of cache hit on states cache in provider": "loadedMapCacheHitCount",
+    "count of cache miss on states cache in provider": "loadedMapCacheMissCount",
+    "RocksDB: total get call latency": "rocksdbGetLatency",
+    "RocksDB: number of get calls": "rocksdbGetCount",
+    "RocksDB: number of put calls": "rocksdbPutCount",
+    "RocksDB: commit - flush time": "rocksdbCommitFlushLatency",
+    "RocksDB: commit - compact time": "rocksdbCommitCompactLatency",
+    "RocksDB: commit - checkpoint time": "rocksdbCommitCheckpointLatency",
+    "RocksDB: commit - file sync to external storage time": "rocksdbCommitFileSyncLatencyMs",
+}
+"""How progress calls the metrics of a state store that our metrics read."""
+_PARTITIONS: Final = re.compile(r"numPartitions = (\d{1,9})\]")
+_AMOUNT: Final = re.compile(r"(?:total[^\n]*\n)?(-?\d[\d,]{0,30}(?:\.\d{1,30})?)\s*([A-Za-z]*)")
+_UNITS: Final = {
+    "": 1.0, "ms": 1.0, "s": 1e3, "m": 60e3, "h": 3600e3,
+    "B": 1.0, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30, "TiB": 2.0**40, "PiB": 2.0**50,
+}  # fmt: skip
+_SCAN: Final = re.compile(r"^MicroBatchScan\b.* class [\w.]*\.([A-Z]\w*)", re.DOTALL)
+_FILES: Final = re.compile(r"^FileScan\b.* Location: InMemoryFileIndex\b", re.DOTALL)
+"""What a file source reads, and a table of files; Delta's index of files has another name."""
+_WRITER: Final = re.compile(r"\bMicroBatchWrite\[epoch: \d{1,18}, writer: (?:[\w.]*\.)?([A-Z]\w*)")
+_WRITES: Final = re.compile(r"WriteToDataSourceV2|MicroBatchWrite")
+"""In the plan of every batch that runs a job, but for sinks of the first interface: files, Delta, some connectors."""
+_OLDER: Final = ["foreach_batch", "file", "delta", "other"]
+_SINKS: Final = {"Noop": "noop", "Kafka": "kafka", "Console": "console", "Memory": "memory", "Foreach": "foreach"}
+"""How the classes begin that write a batch."""
+
+
+Batch = tuple[str, int]
+"""A run and the number of its batch."""
+
+
+_HANDED_OVER: Final = "Scan ExistingRDD"
+"""The rows of a batch as foreachBatch hands them over; the batch's own execution has the plan without it."""
 
 
 class Attempt(msgspec.Struct, rename="camel"):
@@ -76,3 +147,112 @@ class Thread(msgspec.Struct, rename="camel"):
 
     thread_name: str = ""
     stack_trace: Frames = msgspec.field(default_factory=Frames)
+
+
+class _Metric(msgspec.Struct):
+    name: str
+    value: str
+
+
+class _Node(msgspec.Struct, rename={"name": "nodeName"}):
+    name: str
+    metrics: list[_Metric] = []
+    desc: str = ""
+
+
+class Execution(msgspec.Struct, rename="camel"):
+    """One SQL execution as the REST interface shows it."""
+
+    id: int
+    status: str = ""
+    description: str = ""
+    plan_description: str = ""
+    nodes: list[_Node] = []
+    modified_configs: dict[str, str] = {}
+    success_job_ids: list[int] = []
+
+    @property
+    def batch(self) -> Batch | None:
+        """(run, number) of the micro-batch that it belongs to; None for any other execution."""
+        found = _BATCH.search(self.description)
+        return (found[1], int(found[2])) if found else None
+
+
+def operators_of(executions: Iterable[Execution]) -> dict[Batch, list[dict[str, Any]]]:
+    """Return the state operators of each batch, as progress shows them: the sums over the executions that ran its jobs.
+
+    A function of foreachBatch gives an execution for each of its actions. One that reads a cache adds zeros.
+    """
+    found: dict[Batch, list[dict[str, Any]]] = {}
+    for one in executions:
+        kept = [_operator(node) for node in one.nodes if node.name in _OPERATORS]
+        if kept and one.batch and one.success_job_ids:
+            before = found.get(one.batch, [])
+            same = [each["operatorName"] for each in before] == [each["operatorName"] for each in kept[::-1]]
+            found[one.batch] = [*map(_sum, before, kept[::-1])] if same else max(before, kept[::-1], key=len)
+    return found  # nodes stand from the source to the sink, operators from the sink to the source
+
+
+def _sum(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """Return an operator that two executions of a batch computed."""
+    found = one | {key: one.get(key, 0) + number for key, number in other.items() if isinstance(number, int | float)}
+    if "numShufflePartitions" in other:
+        found["numShufflePartitions"] = other["numShufflePartitions"]
+    custom = {key: one["customMetrics"].get(key, 0) + number for key, number in other["customMetrics"].items()}
+    return found | {"customMetrics": one["customMetrics"] | custom}
+
+
+def _operator(node: _Node) -> dict[str, Any]:
+    """Return a node as an operator of progress; metrics that it lacks stay unknown."""
+    amounts = {each.name: _amount(each.value) for each in node.metrics}
+    read = {name: amount for name, amount in amounts.items() if amount is not None}
+    found: dict[str, Any] = {"operatorName": _OPERATORS[node.name]}
+    found |= {key: round(read[name]) for name, key in _METRICS.items() if name in read}
+    if partitions := _PARTITIONS.search(node.desc):
+        found["numShufflePartitions"] = int(partitions[1])
+    found["customMetrics"] = {key: read[name] for name, key in _CUSTOM.items() if name in read}
+    return found
+
+
+def _amount(text: str) -> float | None:
+    """Return a metric's value as Spark prints it: `1,400`, `total (min, med, max ...)\\n1.6 s (217 ms, ...)`."""
+    found = _AMOUNT.match(text)
+    if found is None or found[2] not in _UNITS:
+        return None
+    return float(found[1].replace(",", "")) * _UNITS[found[2]]
+
+
+def of_plans(executions: Sequence[Execution]) -> list[Told]:
+    """Return the facts that the plans and the settings of one batch's executions show."""
+    found = [each for one in executions for each in _of_one(one)]
+    scans = [any(node.name == _HANDED_OVER for node in one.nodes) for one in executions]
+    if any(scans) and not all(scans):
+        found.append(Told("sink", "foreach_batch"))
+    elif any(one.success_job_ids and not _WRITES.search(one.plan_description) for one in executions if one.batch):
+        found.append(Told("sink_one_of", _OLDER))
+    if source := _source([node for one in executions for node in one.nodes]):
+        found.append(Told("source", source))
+    return found
+
+
+def _of_one(one: Execution) -> list[Told]:
+    plan = one.plan_description
+    found = read_execution(plan, one.modified_configs)
+    if "EventTimeWatermark" in plan:
+        found.append(Told("watermarked", value=True))
+    partitions = set(_PARTITIONS.findall(plan))
+    if len(partitions) == 1:  # before Spark 4.3 no node shows them
+        found.append(Told("shuffle_partitions", int(partitions.pop())))
+    if writer := _WRITER.search(plan):
+        found += [Told("sink", kind) for mark, kind in _SINKS.items() if writer[1].startswith(mark)]
+    return found
+
+
+def _source(nodes: Sequence[_Node]) -> str | None:
+    """Return the kind of source that a batch reads, where its plan names its class, or reads nothing but files."""
+    classes = {found[1] for node in nodes if (found := _SCAN.match(node.desc))}
+    kinds = {source_kind(name) for name in classes} - {"other"}
+    scans = [node.desc for node in nodes if "Scan" in node.name]
+    if scans and all(map(_FILES.match, scans)):
+        return "file"
+    return None if not kinds else kinds.pop() if len(kinds) == 1 else "several"
