@@ -147,7 +147,7 @@ def test_a_task_without_a_place_hides_that_of_its_own_stage_only() -> None:
         work.starts(job, [stage])
         work.tasks(np.array([(stage, 0, stage, 10, 20, place, 0) for place in places], float))
         work.completes(Attempt(job, stage, 0, 0, 50, "result", "", True, 2), stage)
-    stages, _ = tables([work], SCHEMA.empty_table())
+    stages = tables([work], SCHEMA.empty_table())["stages"]
     assert stages["process_local"].to_pylist() == [None, 1]
     assert stages["node_local"].to_pylist() == [None, 1]
 
@@ -160,7 +160,7 @@ def test_tasks_that_are_folded_together_stay_with_their_log() -> None:
         work.tasks(np.array([(1, 0, 0, launch, 30, -1, 0) for launch in (10, 20 + nth)], float))
         if work.log != "b":
             work.completes(Attempt(job, 1, 0, 0, 50, "result", "", True, 2), 0)
-    stages, _ = tables(works, SCHEMA.empty_table())
+    stages = tables(works, SCHEMA.empty_table())["stages"]
     assert stages["log"].to_pylist() == ["a", "c"]
     assert stages["task_ms"].to_pylist() == [20 + 10, 20 + 8]
     assert [work.spans.in_order()[0].tolist() for work in works] == [[10, 20], [], [10, 22]]
@@ -194,7 +194,7 @@ def test_the_checkpoint_of_a_delta_log_is_known_by_its_snapshot() -> None:
         job = Job(number, Batch("query", "run", 3), number * 100, number * 100 + 50)
         work.starts(job, [number])
         work.completes(Attempt(job, number, 0, job.start, job.start + 50, kind, what, True, tasks), number)
-    stages, _ = tables([work], SCHEMA.empty_table())
+    stages = tables([work], SCHEMA.empty_table())["stages"]
     assert stages["kind"].to_pylist() == ["table_log", "source_read", "table_log", "result"]
     assert stages["what"].to_pylist()[2] == "Delta: log checkpoint"
 

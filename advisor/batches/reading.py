@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from advisor.batches.columns import PHASES, SCHEMA, SIGHTINGS
 from advisor.progress import FROM_UI
-from advisor.stages import BATCH_PARTS, STAGES
+from advisor.stages import SCHEMAS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,12 +29,7 @@ _SHORTEST_PIECE = 32
 """Rows; a table of shorter pieces is better copied."""
 
 
-TABLES: Mapping[str, pa.Schema] = {
-    "batches": SCHEMA,
-    "sightings": SIGHTINGS,
-    "stages": STAGES,
-    "batch_parts": BATCH_PARTS,
-}
+TABLES: Mapping[str, pa.Schema] = {"batches": SCHEMA, "sightings": SIGHTINGS, **SCHEMAS}
 """The tables that reading gives, by name; the last two are empty where stages were not asked for."""
 
 

@@ -34,8 +34,7 @@ from advisor.sources.listener.recorder import Recorder, words_of
 from advisor.sources.listener.session import Session, is_connect, session_of
 from advisor.sources.listener.store import FILE
 from advisor.sources.listener.worker import Worker
-from advisor.sources.stages.statusstore import work_of
-from advisor.stages import tables
+from advisor.sources.stages.statusstore import opened
 from advisor.views.shown import Compared, Report
 
 if TYPE_CHECKING:
@@ -230,16 +229,10 @@ class LiveAdvisor(SessionListener):
         reading = self.recorder.reading()
         jobs, stages = self._session.jobs()
         slots = reading.sightings.filter(pc.equal(reading.sightings["fact"], "task_slots"))["value"].to_pylist()
-        work = work_of(
-            jobs,
-            stages,
-            log=self._session.log,
-            file=FILE,
-            slots=int(slots[-1]) if slots and slots[-1].isdecimal() else None,
-            batches=reading.batches,
-        )
-        opened = tables([work], reading.batches)
-        return replace(reading, inside=dict(zip(("stages", "batch_parts"), opened, strict=True)))
+        known = int(slots[-1]) if slots and slots[-1].isdecimal() else None
+        log, batches = self._session.log, reading.batches
+        inside = opened(jobs, stages, log=log, file=FILE, slots=known, batches=batches)
+        return replace(reading, inside=inside)
 
     def overhead(self) -> dict[str, Any]:
         """What listening costs and what got lost: the way in, events heard and dropped, times per event, problems.

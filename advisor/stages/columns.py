@@ -168,3 +168,5 @@ BY_LINES = (*COUNTED_BY_LINES, *SELDOM_IN_LINES)
 
 STAGES: pa.Schema = pa.schema([(column.name, column.type) for column in STAGE_COLUMNS])
 BATCH_PARTS: pa.Schema = pa.schema([(column.name, column.type) for column in PART_COLUMNS])
+SCHEMAS = {"stages": STAGES, "batch_parts": BATCH_PARTS}
+"""The tables that open addBatch, by name."""

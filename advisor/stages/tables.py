@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
@@ -25,7 +24,7 @@ from advisor.stages.batchjobs import (
     strangers_of,
     too_long_of,
 )
-from advisor.stages.columns import BATCH_PARTS, BY_LINES, COUNTED_BY_LINES, STAGES
+from advisor.stages.columns import BATCH_PARTS, BY_LINES, COUNTED_BY_LINES, SCHEMAS, STAGES
 from advisor.stages.jobs import NUMBERS, Batch, column, matrix
 from advisor.stages.parts import (
     DRIVER,
@@ -54,11 +53,13 @@ _Complete = Callable[[_Row, Sequence[_Row]], _Row]
 
 _TOGETHER = 1024
 """Batches that are divided at once: enough that what numpy takes for each call does not show, and a little memory."""
+_BEGUN = "begun"
+"""A column that stands in pieces alone: how many jobs of the log began before the row's batch."""
 _AS_THEY_ARE = ("stage", "attempt", "kind", "last", "tasks", "slots", "waited_for")
 
 
-def tables(works: Iterable[Work], batches: pa.Table) -> tuple[pa.Table, pa.Table]:
-    """(the table of stages, the table of batch parts) of these logs; `batches`: how long addBatch took, and when.
+def tables(works: Iterable[Work], batches: pa.Table) -> dict[str, pa.Table]:
+    """The tables `stages` and `batch_parts` of these logs; `batches`: how long addBatch took, and when.
 
     A batch from two origins stands there once: the event log's counts most, completed by what only lines hold.
     """
@@ -71,9 +72,7 @@ class Rows:
     """Both tables, piece by piece: what is over becomes rows, and all else of it can be forgotten."""
 
     def __init__(self) -> None:
-        self._stages, self._parts = [STAGES.empty_table()], [BATCH_PARTS.empty_table()]
-        self._begun = array("q"), array("q")
-        """Of each row of both how many jobs of the log began before its batch."""
+        self._tables = {name: [_placed(schema.empty_table(), [])] for name, schema in SCHEMAS.items()}
         self._pieces = 0
         self._kinds = {origin: Kinds() for origin in ORIGINS}
         self._names: dict[str, str] = {}
@@ -93,19 +92,18 @@ class Rows:
             _made(chosen[at : at + _TOGETHER], triggers, self._names, slots_of)
             for at in range(0, len(chosen), _TOGETHER)
         ]
-        for stages, parts, of_stages, of_parts in made:
-            self._stages.append(stages)
-            self._parts.append(parts)
-            self._begun[0].extend(of_stages)
-            self._begun[1].extend(of_parts)
+        for name, pieces in self._tables.items():
+            pieces += [piece[name] for piece in made]
         self._pieces += 1
 
-    def tables(self, logs: Sequence[str] = ()) -> tuple[pa.Table, pa.Table]:
-        """(the table of stages, the table of batch parts); `logs`: their order, if they come in pieces."""
-        stages, parts = pa.concat_tables(self._stages), pa.concat_tables(self._parts)
-        if self._pieces > 1:
-            stages, parts = _in_order(stages, self._begun[0], logs), _in_order(parts, self._begun[1], logs)
-        return best(stages, "stages"), best(parts, "batch_parts")
+    def tables(self, logs: Sequence[str] = ()) -> dict[str, pa.Table]:
+        """The tables `stages` and `batch_parts`; `logs`: their order, if they come in pieces."""
+        found = {}
+        for name, pieces in self._tables.items():
+            table = pa.concat_tables(pieces)
+            table = _in_order(table, logs) if self._pieces > 1 else table
+            found[name] = best(table.drop_columns([_BEGUN]), name)
+        return found
 
     def _settled(self, works: Sequence[Work], origin: str) -> list[Inside]:
         """The batches of all logs of this origin, each stage with its kind."""
@@ -114,17 +112,22 @@ class Rows:
         return found
 
 
-def _in_order(table: pa.Table, begun: array[int], logs: Sequence[str]) -> pa.Table:
+def _placed(table: pa.Table, insides: Sequence[Inside]) -> pa.Table:
+    """The table with _BEGUN, of the batch of each row."""
+    return table.append_column(_BEGUN, pa.array([inside.jobs[0].nth for inside in insides], pa.int64()))
+
+
+def _in_order(table: pa.Table, logs: Sequence[str]) -> pa.Table:
     """The rows by origin, log, and how many jobs of it began before."""
     ranks = [pc.index_in(table[name], pa.array(all, pa.string())) for name, all in (("log", logs), ("origin", ORIGINS))]
-    order = np.lexsort([np.frombuffer(begun, np.int64), *(np.asarray(pc.fill_null(rank, 0)) for rank in ranks)])
+    order = np.lexsort([np.asarray(pc.fill_null(rank, 0)) for rank in (table[_BEGUN], *ranks)])
     return table if (np.diff(order) == 1).all() else table.take(order)
 
 
 def _made(
     some: Sequence[Inside], triggers: Triggers, names: Mapping[str, str], slots_of: SlotsOf
-) -> tuple[pa.Table, pa.Table, list[int], list[int]]:
-    """(stages and parts of these batches, of each row of both how many jobs of its log began before its batch)."""
+) -> dict[str, pa.Table]:
+    """Both tables of these batches."""
     gathered, at = Gathered(some), triggers.at(inside.batch for inside in some)
     too_long = too_long_of(gathered, triggers.length[at])
     right = (at >= 0) & (too_long == 0)
@@ -135,9 +138,10 @@ def _made(
         parts.append(_table({**keys, "too_long": more}, BATCH_PARTS, len(wrong)))  # nothing of them is known but that
     seen = gathered.where(too_long == 0)
     stages = _stages_table(seen)  # behind the parts, which note in stages how long they waited
-    of_stages = [inside.jobs[0].nth for inside in seen.insides for _ in inside.attempts]
-    of_parts = [inside.jobs[0].nth for inside in (*timed.insides, *wrong.insides)]
-    return stages, pa.concat_tables(parts), of_stages, of_parts
+    return {
+        "stages": _placed(stages, [inside for inside in seen.insides for _ in inside.attempts]),
+        "batch_parts": _placed(pa.concat_tables(parts), [*timed.insides, *wrong.insides]),
+    }
 
 
 def _keys(gathered: Gathered, triggers: Triggers, at: np.ndarray) -> dict[str, Any]:

@@ -88,13 +88,13 @@ class Work:
         self._ended[attempt.stage, attempt.attempt] = attempt
         self._complete.append((attempt, at))
 
-    def take(self, over: list[Job], left: list[Job], since: float) -> Work:
+    def take(self, over: Sequence[Job], left: Sequence[Job], since: float) -> Work:
         """The jobs that are over as a work of its own; here stay those that are left, and the tasks since a time."""
         self.fold()
         taken = Work(self.log, self.origin, clock=self.clock)
         taken.cpus, taken.spans = self.cpus, self.spans
         of_over, of_left = {id(job) for job in over}, {id(job) for job in left}
-        taken.jobs, self.jobs = over, left
+        taken.jobs, self.jobs = [*over], [*left]
         taken.attempts = [attempt for attempt in self.attempts if id(attempt.job) in of_over]
         self.attempts = [attempt for attempt in self.attempts if id(attempt.job) in of_left]
         self._ended = {key: attempt for key, attempt in self._ended.items() if id(attempt.job) in of_left}

@@ -75,8 +75,8 @@ for name, ms in (("add_batch_ms", 1_000.0), ("trigger_execution_ms", 1_000.0), (
 
 def test_python_workers_that_only_lines_tell_of_are_counted() -> None:
     lines = work("driver_log", clock=False, python_ms=300.0)
-    _, alone = tables([work("event_log")], TIMED)
-    _, both = tables([lines, work("event_log")], TIMED)
+    alone = tables([work("event_log")], TIMED)["batch_parts"]
+    both = tables([lines, work("event_log")], TIMED)["batch_parts"]
     assert alone["python_ms"].to_pylist() == [None]
     assert both["python_ms"].to_pylist() == [300.0]
     assert both["source_read_ms"].to_pylist() == [300.0]
@@ -89,7 +89,7 @@ def test_python_workers_that_only_lines_tell_of_are_counted() -> None:
 def test_a_line_without_a_known_time_takes_the_drivers_time(name: str, taken: str) -> None:
     lines = work("driver_log", clock=False)
     lines.notes.append(Note(Batch("query", "run", 3), name, 60.0))
-    _, found = tables([work("event_log"), lines], TIMED)
+    found = tables([work("event_log"), lines], TIMED)["batch_parts"]
     assert found[name].to_pylist() == [60.0]
     assert found[taken].to_pylist() == [40.0]
 
@@ -98,7 +98,7 @@ def test_tables_of_logs_that_were_read_apart_are_put_together_alike() -> None:
     """So the cluster does it, whose tasks read a log each."""
     lines, events = work("driver_log"), work("event_log")
     lines.notes.append(Note(Batch("query", "run", 3), "files_written", 7.0))
-    at_once = tables([lines, events], TIMED)[1]
-    apart = best(pa.concat_tables([tables([each], TIMED)[1] for each in (lines, events)]), "batch_parts")
+    at_once = tables([lines, events], TIMED)["batch_parts"]
+    apart = best(pa.concat_tables([tables([each], TIMED)["batch_parts"] for each in (lines, events)]), "batch_parts")
     assert apart.to_pylist() == at_once.to_pylist()
     assert apart["files_written"].to_pylist() == [7]

@@ -14,7 +14,7 @@ from advisor.sources.harvest import Stretch
 from advisor.sources.stages.driverlog import DriverLog
 from advisor.sources.stages.loggedjobs import LoggedJob, OpenJobs
 from advisor.sources.stages.slotwaits import _most
-from advisor.stages import Job, Work
+from advisor.stages import Work
 
 SECONDS, MILLISECONDS = "25/10/03 10:00:00", "25/10/03 10:00:00.000"
 MANY = 3000
@@ -55,7 +55,7 @@ def test_stages_that_are_open_at_once_take_little_room(time: str) -> None:
 
 
 def begun(number: int) -> LoggedJob:
-    return LoggedJob(Job(number, None, 0.0), number, (0, number))
+    return LoggedJob(number, None, 0.0, nth=number, place=(0, number))
 
 
 def test_a_stage_is_of_the_open_job_with_the_next_final_stage() -> None:

@@ -127,9 +127,8 @@ class _Application:
         self._work.clock = self._moment.fine
         count, until = events.over(self.scheduler.jobs)
         taken, notes = self.scheduler.take(count), self._notes.take(until)
-        left = [each.job for each in self.scheduler.jobs]
-        since = min((job.start for job in left), default=self._moment.now)
-        work = self._work.take([each.job for each in taken], left, since)
+        since = min((job.start for job in self.scheduler.jobs), default=self._moment.now)
+        work = self._work.take(taken, self.scheduler.jobs, since)
         settle(work, taken, notes, events, shift=shift)
         return work, until
 

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from operator import attrgetter
 
 import numpy as np
@@ -38,21 +38,21 @@ def settle(
     """
     by_batch: dict[Batch, tuple[Event, list[LoggedJob]]] = {}
     for job in jobs:
-        event = events.of(job.place, job.named)
-        job.job.description = job.what
-        if event:
+        if event := events.of(job.place, job.named):
             by_batch.setdefault(event.batch, (event, []))[1].append(job)
     zone = _zone(by_batch.values()) if work.clock and shift else 0.0
-    work.strangers += [job.job for job in jobs if not job.named and events.of(job.place, None) is None]
+    work.strangers += [job for job in jobs if not job.named and events.of(job.place, None) is None]
     for event, members in by_batch.values():
         own = [job for job in members if not work.clock or _ended(job) + zone > event.begin - _CLOCKS_MS]
         for job in own:
-            job.job.batch = event.batch
+            job.batch = event.batch
         _settle_batch(event, own)
     for place, note in notes:
         event = events.of(place, None)
         if event:
             work.notes.append(note._replace(batch=event.batch))
+    for job in jobs:  # attempts know their jobs: as a cycle they would keep their memory for long
+        job.attempts, job.leaves, job.scans = [], [], []
     if zone:
         work.move(zone)
 
@@ -64,18 +64,11 @@ def name_batches(jobs: Iterable[Job], events_of: Callable[[], Events]) -> None:
     nothing; its job belongs to the batch that ran, if it reads a stream and no other batch ran then.
     """
     lacking = [job for job in jobs if (job.streams if job.batch is None else job.batch.run_id is None)]
-    runs: dict[str | None, list[Event]] = defaultdict(list)
-    for event in events_of().all if lacking else ():
-        runs[event.batch.run_id].append(event)
-    for events in runs.values():
-        events.sort(key=attrgetter("begin"))
+    if not lacking:
+        return
+    events = events_of()
     for job in lacking:
-        before = [
-            events[at - 1]
-            for events in runs.values()
-            if (at := bisect_right(events, job.start, key=attrgetter("begin")))
-        ]
-        fitting = {event.batch for event in before if job.start <= event.end and _same(job.batch, event.batch)}
+        fitting = {event.batch for event in events.running(job.start) if _same(job.batch, event.batch)}
         if len(fitting) == 1:
             job.batch = fitting.pop()
 
@@ -91,11 +84,11 @@ def _settle_batch(event: Event, jobs: Sequence[LoggedJob]) -> None:
     Stages without parents read the source, if progress counts as many reads as there are such jobs; else one of several
     may read something else. Lines of tasks that read files say which, unless the stream itself is files.
     """
-    own = [job for job in jobs if not job.what and not job.background]
+    own = [job for job in jobs if not job.description and not job.background]
     for job in jobs:
-        beside = "table_log" if job.what else "other" if job.background else None
+        beside = "table_log" if job.description else "other" if job.background else None
         for attempt in job.attempts:
-            attempt.what = job.what or attempt.what
+            attempt.what = job.description or attempt.what
             attempt.kind = beside or ("result" if attempt.last else "shuffle")
     leaves = [leaf for job in own for leaf in job.leaves]
     scans = set() if event.of_files else {id(leaf) for job in own for leaf in job.scans}
@@ -126,7 +119,7 @@ def _zone(batches: Iterable[tuple[Event, list[LoggedJob]]]) -> float:
 
 
 def _ended(job: LoggedJob) -> float:
-    return job.job.start if job.job.end is None else job.job.end
+    return job.start if job.end is None else job.end
 
 
 @dataclass(slots=True)
@@ -176,13 +169,27 @@ class Events:
         coming = self.all[at]
         return coming if self._alone or self._only(coming, place) else None
 
+    def running(self, time: float) -> list[Event]:
+        """Return the event of each run in whose trigger this time lies."""
+        own = ((events, bisect_right(events, time, key=attrgetter("begin"))) for events in self._of_runs)
+        last = (events[at - 1] for events, at in own if at)
+        return [event for event in last if time <= event.end]
+
+    @cached_property
+    def _of_runs(self) -> Iterable[list[Event]]:
+        """The events of each run in the order of time."""
+        runs: dict[str | None, list[Event]] = defaultdict(list)
+        for event in sorted(self.all, key=attrgetter("begin")):
+            runs[event.batch.run_id].append(event)
+        return runs.values()
+
     def over(self, jobs: Sequence[LoggedJob]) -> tuple[int, Place]:
         """Return (how many of the first jobs are over for good, the place behind the events of these)."""
         count, until, reach = 0, BEGINNING, BEGINNING
         for at, job in enumerate(jobs):
             if job.place > reach:
                 count, until = at, reach
-            if job.job.end is None and job.number > jobs[-1].number - LOST:
+            if job.end is None and job.nth > jobs[-1].nth - LOST:
                 return count, until
             if event := self.of(job.place, job.named):
                 reach = max(reach, event.place)

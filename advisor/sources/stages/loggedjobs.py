@@ -36,14 +36,10 @@ class Moment:
 
 
 @dataclass(slots=True)
-class LoggedJob:
+class LoggedJob(Job):
     """A job that has begun, and its place in the log."""
 
-    job: Job
-    number: int
-    """How many jobs of the log began before it."""
-    place: Place
-    what: str = ""
+    place: Place = BEGINNING
     background: bool = False
     final: int = -1
     """Its last stage."""
@@ -133,15 +129,15 @@ class OpenJobs:
         Spark logs the end of a job only where a thread waits for it; adaptive execution runs each shuffle, and what it
         puts into a cache, as a job for which none does.
         """
-        for number in (*self._over, job.job.job):
+        for number in (*self._over, job.job):
             self.ends(number)
-        self._jobs[job.job.job] = job
+        self._jobs[job.job] = job
 
     def final(self, job: LoggedJob, stage: int) -> None:
         """Note the final stage of a job."""
         if self._has(job):
             self._leave(job)
-            insort(self._finals, (stage, job.number, job))
+            insort(self._finals, (stage, job.nth, job))
         job.final = stage
 
     def of(self, stage: int) -> LoggedJob | None:
@@ -152,7 +148,7 @@ class OpenJobs:
     def over(self, job: LoggedJob) -> None:
         """Note that the final stage of a job is over."""
         if self._has(job):
-            self._over.add(job.job.job)
+            self._over.add(job.job)
 
     def ends(self, number: int) -> LoggedJob | None:
         """Return the job, which ends; None where it was not open."""
@@ -163,11 +159,11 @@ class OpenJobs:
         return job
 
     def _has(self, job: LoggedJob) -> bool:
-        return self._jobs.get(job.job.job) is job
+        return self._jobs.get(job.job) is job
 
     def _leave(self, job: LoggedJob) -> None:
         if job.final >= 0:
-            del self._finals[bisect_left(self._finals, (job.final, job.number))]
+            del self._finals[bisect_left(self._finals, (job.final, job.nth))]
 
 
 def packed(lengths: Sequence[float], slots: int, end: float, most: float) -> list[tuple[float, float]]:

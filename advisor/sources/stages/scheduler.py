@@ -16,7 +16,7 @@ import numpy as np
 from advisor.redaction import redact
 from advisor.sources.stages.loggedjobs import LoggedJob, LoggedStage, Moment, Named, OpenJobs
 from advisor.sources.stages.slotwaits import SlotWaits, least_slots
-from advisor.stages import FAILED, LOCALITIES, LOG_CHECKPOINT, Attempt, Job, Work
+from advisor.stages import FAILED, LOCALITIES, LOG_CHECKPOINT, Attempt, Work
 
 _GOT = re.compile(rb"Got (?:map stage )?job (\d{1,15}) \((?:(.{0,1000}?)\) with \d+ output partitions)")
 _BACKGROUND = re.compile(rb"withThreadLocalCaptured|ThreadPoolExecutor|FutureTask|CompletableFuture")
@@ -134,14 +134,14 @@ class Scheduler:
 
     def since_mark(self) -> float:
         """Return how long the jobs took that began since then, ms."""
-        at = bisect_left(self.jobs, self._marked, key=attrgetter("number"))
+        at = bisect_left(self.jobs, self._marked, key=attrgetter("nth"))
         return _length(self.jobs[at:], self._marked_ms)
 
     def take(self, count: int) -> list[LoggedJob]:
         """Return the first jobs; they are forgotten here."""
         taken, self.jobs = self.jobs[:count], self.jobs[count:]
-        self._marked_ms = _length([job for job in taken if job.number >= self._marked], self._marked_ms)
-        self._waits.forget(self.jobs[0].number if self.jobs else self.begun)
+        self._marked_ms = _length([job for job in taken if job.nth >= self._marked], self._marked_ms)
+        self._waits.forget(self.jobs[0].nth if self.jobs else self.begun)
         return taken
 
     def settle_waits(self) -> None:
@@ -173,13 +173,12 @@ class Scheduler:
 
     def _begins(self, found: Found) -> None:
         now = self._moment.now
-        job = Job(int(found[1]), None, now, nth=self.begun)
-        background = _BACKGROUND.search(found[2]) is not None
-        self._last = LoggedJob(job, self.begun, self._moment.place, self._delta.job, background)
-        self._last.now = now
-        self._open.begins(self._last)
+        job = self._last = LoggedJob(int(found[1]), None, now, nth=self.begun, place=self._moment.place, now=now)
+        job.description = self._delta.job
+        job.background = _BACKGROUND.search(found[2]) is not None
+        self._open.begins(job)
         self.begun += 1
-        self.jobs.append(self._last)
+        self.jobs.append(job)
         self._work.jobs.append(job)
 
     def _final(self, found: Found) -> None:
@@ -199,7 +198,7 @@ class Scheduler:
             self._close(before)
         self._stages[stage] = LoggedStage(stage, moment.number, now, tasks, job, leaf)
         if job is not None:
-            job.what = self._delta.submits(job.what, job.ended, tasks)
+            job.description = self._delta.submits(job.description, job.ended, tasks)
 
     def _stage_ends(self, found: Found) -> None:
         last, number, failed, length, unit = found.groups()
@@ -210,9 +209,7 @@ class Scheduler:
         self._close(one)
         job, ms = one.job, _ms(length, unit)
         completed = self._completed(one, ms)
-        one.attempt = Attempt(
-            job.job if job else None, stage, 0, completed - ms, completed, "shuffle", "", bool(last), one.tasks
-        )
+        one.attempt = Attempt(job, stage, 0, completed - ms, completed, "shuffle", "", bool(last), one.tasks)
         self._end_tasks(one, one.attempt)
         if job:
             job.ended += 1
@@ -221,7 +218,7 @@ class Scheduler:
                 job.leaves.append(one.attempt)
                 job.scans += [one.attempt] if one.scans else []
             if stage == job.final and not failed:
-                job.job.end = completed
+                job.end = completed
                 self._open.over(job)
 
     def _close(self, one: LoggedStage) -> None:
@@ -264,11 +261,11 @@ class Scheduler:
             return
         moment = self._moment
         if moment.fine:
-            job.job.end = moment.now
-            job.job.start = moment.now - ms
+            job.end = moment.now
+            job.start = moment.now - ms
         else:
-            job.job.end = max(job.job.start + ms, job.now)
-            moment.now = max(moment.now, job.job.end)
+            job.end = max(job.start + ms, job.now)
+            moment.now = max(moment.now, job.end)
         if context := _CONTEXT.search(found.string):
             job.named = _named(context[2], context[1])
 
@@ -363,7 +360,7 @@ def _ms(length: bytes, unit: bytes) -> float:
 
 def _length(jobs: list[LoggedJob], so_far: float) -> float:
     """Return how long jobs took that have ended, and those before them, ms."""
-    return sum((job.job.end - job.job.start for job in jobs if job.job.end is not None), so_far)
+    return sum((job.end - job.start for job in jobs if job.end is not None), so_far)
 
 
 _MESSAGES: Mapping[bytes, tuple[re.Pattern[bytes], Callable[[Scheduler, Found], None]]] = {

@@ -40,7 +40,7 @@ class SlotWaits:
 
     def task_ends(self, line: int, job: LoggedJob, ran: int, behind: int) -> None:
         """Note the end of a task: a row of columns."""
-        self._ends.extend((line, job.number, ran, behind))
+        self._ends.extend((line, job.nth, ran, behind))
 
     def stage_ends(self, one: LoggedStage) -> None:
         """Note the end of a stage attempt of a job."""
@@ -49,21 +49,21 @@ class SlotWaits:
 
     def forget(self, jobs: int) -> None:
         """Forget so many jobs of the log: they are over."""
-        self._waiting = [one for one in self._waiting if one.job and one.job.number >= jobs]
+        self._waiting = [one for one in self._waiting if one.job and one.job.nth >= jobs]
         ends = np.frombuffer(self._ends, np.int64).reshape(-1, 4)
         self._ends = array("q", ends[ends[:, _JOB] >= jobs].tobytes())
 
     def settle(self, jobs: Sequence[LoggedJob], slots: int) -> None:
         """Note how long stages of these jobs, which know their batches, waited on so many slots, and for whom."""
-        batches = [job.job.batch for job in jobs]
+        batches = [job.batch for job in jobs]
         places = {id: place for place, id in enumerate(dict.fromkeys(batch.id for batch in batches if batch))}
         if len(places) < 2:
             return
         whose = np.array([places[batch.id] if batch else -1 for batch in batches], np.int64)
-        first = jobs[0].number
+        first = jobs[0].nth
         self.forget(first)
         self._waiting.sort(key=attrgetter("line"))
-        own = whose[[one.job.number - first for one in self._waiting if one.job]]
+        own = whose[[one.job.nth - first for one in self._waiting if one.job]]
         ends = np.frombuffer(self._ends, np.int64).reshape(-1, 4)
         of_ends, stretches = whose[ends[:, _JOB] - first], _stretches(self._waiting, ends)
         full = np.zeros(len(own), np.int64)

@@ -84,8 +84,8 @@ class StageTables:
         except Exception:
             for work in works:
                 self._add(work, batches)
-        stages, parts = self._rows.tables([one.name for one in self._logs.values()])
-        return {"stages": self._without_lost(stages), "batch_parts": self._without_lost(parts)}
+        tables = self._rows.tables([one.name for one in self._logs.values()])
+        return {name: self._without_lost(table) for name, table in tables.items()}
 
     def _finished(self, one: _Log, events: pa.Table) -> list[Work]:
         try:

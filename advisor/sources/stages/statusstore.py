@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 from array import array
-from bisect import bisect_right
-from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from operator import attrgetter
-from typing import Annotated, NamedTuple, TypeVar
+from typing import Annotated, TypeVar
 
 import msgspec
 import pyarrow as pa
@@ -18,8 +16,8 @@ from msgspec import field
 from advisor.redaction import redact
 from advisor.sources.stages.descriptions import described
 from advisor.sources.stages.jobbatches import Events, settle
-from advisor.sources.stages.loggedjobs import LoggedJob
-from advisor.stages import SUMS, Attempt, Job, Work
+from advisor.sources.stages.loggedjobs import LoggedJob, Named
+from advisor.stages import SUMS, Attempt, Work, tables
 
 _BATCH = re.compile(r"\bid = ([0-9a-f-]{36})\nrunId = [0-9a-f-]{36}\nbatch = (\d{1,18})\b")
 _DONE = frozenset({"COMPLETE", "FAILED"})
@@ -74,14 +72,6 @@ _NS = ("cpu_ms", "shuffle_write_ms")
 """Sums that the store has in nanoseconds."""
 
 
-class _Trigger(NamedTuple):
-    """When a batch's trigger began and ended, ms since 1970, and (its query, its number)."""
-
-    begin: float
-    end: float
-    batch: tuple[str, int]
-
-
 def _list(raw: bytes, kind: type[_T]) -> list[_T]:
     """Return the jobs or stages of a list; one that Spark cannot have written is left out."""
     found = []
@@ -91,16 +81,23 @@ def _list(raw: bytes, kind: type[_T]) -> list[_T]:
     return found
 
 
+def opened(
+    jobs: bytes, stages: bytes, *, log: str, file: str, slots: int | None, batches: pa.Table
+) -> dict[str, pa.Table]:
+    """Return the tables that open addBatch, of a status store's jobs and stages; `file`: as in `batches`."""
+    return tables([work_of(jobs, stages, log=log, file=file, slots=slots, batches=batches)], batches)
+
+
 def work_of(jobs: bytes, stages: bytes, *, log: str, file: str, slots: int | None, batches: pa.Table) -> Work:
-    """Return the status store's jobs and stages, each job with its batch; `file`: the one that `batches` name."""
-    work, triggers = Work(log, "session"), _triggers(batches)
+    """Return the status store's jobs and stages, each job with its batch."""
+    work, events = Work(log, "session"), Events(batches, {file: 0})
     known: list[LoggedJob] = []
     of_stage: dict[int, LoggedJob] = {}
     for job in sorted(_list(jobs, _Job), key=attrgetter("job_id")):
-        if (one := _logged(job, triggers)) is None:
+        if (one := _logged(job, events)) is None:
             continue
         if one.named is None:
-            work.strangers.append(one.job)
+            work.strangers.append(one)
         else:
             known.append(one)
             of_stage |= dict.fromkeys(job.stage_ids, one)
@@ -108,36 +105,24 @@ def work_of(jobs: bytes, stages: bytes, *, log: str, file: str, slots: int | Non
         owner = of_stage.get(stage.stage_id)
         if stage.status in _DONE and owner is not None:
             _add(work, stage, owner, slots)
-    work.jobs += [one.job for one in known]
-    settle(work, known, [], Events(batches, {file: 0}), shift=False)
+    work.jobs += known
+    settle(work, known, [], events, shift=False)
     return work
 
 
-def _triggers(batches: pa.Table) -> dict[str, list[_Trigger]]:
-    """Return when the batches of each run began and ended, in order."""
-    rows = batches.select(["run_id", "timestamp", "trigger_execution_ms", "id", "batch_id"]).drop_null()
-    rows = rows.set_column(1, "timestamp", rows["timestamp"].cast(pa.int64())).sort_by("timestamp")
-    found: dict[str, list[_Trigger]] = {}
-    for run, begin, ms, query, batch in zip(*(column.to_pylist() for column in rows.columns), strict=True):
-        found.setdefault(run, []).append(_Trigger(begin, begin + ms, (query, batch)))
-    return found
-
-
-def _named(job: _Job, start: float, triggers: Mapping[str, Sequence[_Trigger]]) -> tuple[str, int] | None:
+def _named(job: _Job, start: float, events: Events) -> Named | None:
     """Return (query, batch) of a job that began then; None if neither its description nor its group names it.
 
     Its description names it. If a function gave it another one, its group is still the query's run, and it belongs to
     the batch of that run in whose trigger it began.
     """
-    found = _BATCH.search(job.description or "")
-    if found:
+    if found := _BATCH.search(job.description or ""):
         return found[1], int(found[2])
-    of_run = triggers.get(job.job_group or "", ())
-    at = bisect_right(of_run, start, key=attrgetter("begin")) - 1
-    return of_run[at].batch if at >= 0 and start <= of_run[at].end else None
+    batches = (event.batch for event in events.running(start))
+    return next(((one.id or "", one.batch_id) for one in batches if one.run_id == job.job_group), None)
 
 
-def _logged(job: _Job, triggers: Mapping[str, Sequence[_Trigger]]) -> LoggedJob | None:
+def _logged(job: _Job, events: Events) -> LoggedJob | None:
     """Return the job, unnamed where its batch is not known; None before its submission.
 
     The store keeps no order of jobs and progress, so that a job without a name would fall to the first batch of all.
@@ -145,10 +130,9 @@ def _logged(job: _Job, triggers: Mapping[str, Sequence[_Trigger]]) -> LoggedJob 
     start = _ms(job.submission_time)
     if start is None:
         return None
-    name, what = described(job.description or "")
-    own = Job(job.job_id, None, start, _ms(job.completion_time), name, what)
-    named, final = _named(job, start, triggers), max(job.stage_ids, default=-1)
-    return LoggedJob(own, job.job_id, (0, -1), what, named=named, final=final)
+    named, final = _named(job, start, events), max(job.stage_ids, default=-1)
+    end = _ms(job.completion_time)
+    return LoggedJob(job.job_id, None, start, end, *described(job.description or ""), named=named, final=final)
 
 
 def _add(work: Work, stage: _Stage, one: LoggedJob, slots: int | None) -> None:
@@ -156,8 +140,8 @@ def _add(work: Work, stage: _Stage, one: LoggedJob, slots: int | None) -> None:
     if submitted is None or completed is None:
         return
     last = stage.stage_id == one.final
-    what = one.what or redact(stage.name)
-    attempt = Attempt(one.job, stage.stage_id, stage.attempt_id, submitted, completed, what=what, last=last)
+    what = one.description or redact(stage.name)
+    attempt = Attempt(one, stage.stage_id, stage.attempt_id, submitted, completed, what=what, last=last)
     attempt.tasks, attempt.slots = stage.num_tasks, slots
     sums = {name: getattr(stage, name) for name in _SUMS}
     attempt.numbers.update({name: value * 1e-6 if name in _NS else value for name, value in sums.items()})

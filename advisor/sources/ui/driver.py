@@ -20,12 +20,12 @@ from advisor.progress import FROM_UI, from_object
 from advisor.redaction import redact
 from advisor.sources.sightings.errors import error
 from advisor.sources.sightings.line import Line, Told, sighting
-from advisor.sources.stages.statusstore import work_of
+from advisor.sources.stages.statusstore import opened
 from advisor.sources.ui import history, pages
 from advisor.sources.ui.pages import Event, Listed
 from advisor.sources.ui.rest import Application, Environment, Execution, Executor, Job, Thread, of_plans, operators_of
 from advisor.sources.ui.web import SECONDS_OF_ALL, Absent, Server, parted
-from advisor.stages import BATCH_PARTS, STAGES, tables
+from advisor.stages import SCHEMAS
 
 ORIGIN: Final = "ui"
 _ENDED_RUNS: Final = 10
@@ -75,7 +75,7 @@ class Driver:
         """When each run was first seen."""
         self._begun: dict[str, int | None] = {}
         """The newest batch of each run whose SQL execution a look has seen."""
-        self._inside = {"stages": STAGES.empty_table(), "batch_parts": BATCH_PARTS.empty_table()}
+        self._inside = {name: schema.empty_table() for name, schema in SCHEMAS.items()}
 
     def look(self) -> bool:
         """Ask once, and return whether there was a new batch. Raises InputError where no query can be read."""
@@ -272,8 +272,7 @@ class Driver:
         batches = pa.concat_tables(self._unopened)
         raw = [self._server.raw(f"applications/{self._application.id}/{what}") for what in ("jobs", "stages")]
         log, file = self._application.id, self._server.address
-        work = work_of(*raw, log=log, file=file, slots=self._slots, batches=batches)
-        found = dict(zip(self._inside, tables([work], batches), strict=True))
+        found = opened(*raw, log=log, file=file, slots=self._slots, batches=batches)
         self._inside = {name: each_batch_once([found[name], old]) for name, old in self._inside.items()}
         self._unopened, self._open_from = [], time.monotonic() + _OPENED_EVERY
 
