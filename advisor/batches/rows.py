@@ -156,11 +156,13 @@ def _by_run(chunk: pa.RecordBatch) -> pa.RecordBatch:
     return chunk if together else chunk.take(pa.array(np.argsort(runs, kind="stable")))
 
 
-def build(events: Sequence[Progress], offsets: Sequence[int], file: str, log: str) -> pa.Table:
+def build(
+    events: Sequence[Progress], offsets: Sequence[int], file: str, log: str, lacks: Sequence[str] | None = None
+) -> pa.Table:
     """Return the table of batches of events that begin at these bytes of a file; a timestamp that is none is null."""
     chunks = Chunks()
     if events:
-        chunks.add(events, instants([event.timestamp for event in events]), offsets, file, log)
+        chunks.add(events, instants([event.timestamp for event in events]), offsets, file, log, lacks)
     return chunks.so_far()
 
 

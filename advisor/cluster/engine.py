@@ -6,19 +6,17 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, Generic, NamedTuple
+from typing import Any, Generic
 
 import msgspec
 import pyarrow as pa
 
 from advisor.batches import SCHEMA, Broken, Overrun, Reading
 from advisor.catalogue import Catalogue
-from advisor.cluster.frames import KEYS, KINDS, batches_frame, opened_frame, rows_again
 from advisor.cluster.inputs import Paths, given, read_by_jvm
 from advisor.cluster.jobs import SETTINGS, Jobs, Progressed, Work
-from advisor.cluster.judging import Shape, T, families, judge_groups, named_in
-from advisor.cluster.rows import Done, Row
-from advisor.cluster.runs import Summary
+from advisor.cluster.judging import Shape, Summary, T, families, judge_groups, named_in
+from advisor.cluster.rows import KEYS, KINDS, Done, Row, batches_frame, opened_frame, rows_again
 from advisor.cluster.saving import Saved, Table, changed, saved_tables
 from advisor.cluster.session import explained, settings, ship
 from advisor.cluster.units import Unit, grown, kinds, planned, tasks
@@ -176,24 +174,14 @@ def _size(total: int, parallel: int) -> int:
 
 
 def _counts(rows: Any, inputs: Sequence[Input], summaries: Sequence[Summary]) -> Reading:
-    """A reading without its tables."""
+    """The same, with the counts of the runs."""
     found = rows.filter("kind in ('read', 'broken', 'overruns')").collect()
-    came_to = outcome([Row(*row) for row in found], inputs)._asdict()
     counts = {name: sum(getattr(one, name) for one in summaries) for name in ("events", "idle", "duplicates")}
-    return Reading(SCHEMA.empty_table(), pa.table({}), **came_to, **counts)
+    return replace(outcome([Row(*row) for row in found], inputs), **counts)
 
 
-class Outcome(NamedTuple):
-    """What reading came to, besides the tables."""
-
-    files: int
-    bytes: int
-    broken: tuple[Broken, ...]
-    overruns: tuple[Overrun, ...]
-
-
-def outcome(rows: Iterable[Row], inputs: Sequence[Input]) -> Outcome:
-    """What the rows `read`, `broken` and `overruns` say, in the order of the files."""
+def outcome(rows: Iterable[Row], inputs: Sequence[Input]) -> Reading:
+    """A reading without its tables: what the rows `read`, `broken` and `overruns` say, in the order of the files."""
     rows = list(rows)
     done = [row.said(Done) for row in rows if row.kind == "read"]
     something = {one.number for one in done if one.anything}
@@ -208,7 +196,8 @@ def outcome(rows: Iterable[Row], inputs: Sequence[Input]) -> Outcome:
     found = (row for row in rows if row.kind == "overruns" and row.number not in marked)
     in_order = sorted(found, key=lambda row: (row.number, row.start))
     overruns = [one for row in in_order for one in row.said(list[Overrun])]
-    return Outcome(sum(one.files for one in done), sum(one.bytes for one in done), tuple(broken), tuple(overruns))
+    files, size = sum(one.files for one in done), sum(one.bytes for one in done)
+    return Reading(SCHEMA.empty_table(), pa.table({}), tuple(broken), files, size, overruns=tuple(overruns))
 
 
 def _piece(path: str, start: int) -> Broken:

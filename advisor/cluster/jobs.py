@@ -10,10 +10,9 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from advisor.cluster.reading import read_unit
+from advisor.cluster.judging import runs_of
+from advisor.cluster.reading import look_again, read_unit
 from advisor.cluster.rows import DDL, Done, Row, batches_of, rows_of, sparing
-from advisor.cluster.runs import runs_of
-from advisor.cluster.second_look import look_again
 from advisor.cluster.session import parallelism
 from advisor.cluster.units import Asking, Look, Unit, look
 from advisor.report import Asked
@@ -24,6 +23,8 @@ SETTINGS = {"spark.sql.execution.arrow.maxRecordsPerBatch": "32"}
 _LOOKS_PER_TASK = 64
 _LOGS_PER_TASK = 4
 _REPORTED_EVERY_S = 0.2
+Counts = Sequence[Any]
+"""Spark's accumulators of bytes, files and events; none where nobody asks."""
 Work = Callable[[Iterator[Row]], Iterable[Row]]
 """What makes rows of the rows of some keys, which come key by key in order of place."""
 
@@ -35,10 +36,10 @@ class Progressed(int):
     events: int
 
     @classmethod
-    def of(cls, done: Done) -> Progressed:
-        """What is done, as such a number."""
-        made = cls(done.bytes)
-        made.files, made.events = done.files, done.events
+    def of(cls, size: int, files: int, events: int) -> Progressed:
+        """Return such a number."""
+        made = cls(size)
+        made.files, made.events = files, events
         return made
 
 
@@ -76,22 +77,23 @@ class Jobs:
 
     def read(self, tasks: Sequence[Sequence[Unit]], beside: Any = None, *, stages: bool = False) -> Any:
         """Return the rows of all units and those `beside`, kept on disk."""
-        with self._reporting() as count:
-            rows = self.rows(tasks, stages=stages, count=count)
+        with self._reporting() as counts:
+            rows = self.rows(tasks, stages=stages, counts=counts)
             rows = self._keep(rows if beside is None else rows.union(beside))
             rows.count()
         return rows
 
     def rows(
-        self, tasks: Sequence[Sequence[Unit]], *, sightings: bool = True, stages: bool = False, count: Any = None
+        self, tasks: Sequence[Sequence[Unit]], *, sightings: bool = True, stages: bool = False, counts: Counts = ()
     ) -> Any:
         """Return the rows of all units, read whenever they are asked for."""
 
         def work(task: bytes) -> Iterator[Row]:
             for unit in msgspec.msgpack.decode(task, type=list[Unit]):
                 for row in read_unit(unit, sightings, stages):
-                    if row.kind == "read" and count is not None:
-                        count.add(row.said(Done))
+                    done = row.said(Done) if row.kind == "read" and counts else Done()
+                    for count, more in zip(counts, (done.bytes, done.files, done.events), strict=False):
+                        count.add(more)
                     yield row
 
         return self._over([msgspec.msgpack.encode(list(task)) for task in tasks], work)
@@ -150,37 +152,23 @@ class Jobs:
         return ordered.mapInArrow(sparing(run), DDL)
 
     @contextmanager
-    def _reporting(self) -> Iterator[Any]:
+    def _reporting(self) -> Iterator[Counts]:
         """Yield what tasks add to; tell `progress` again and again what is done, and once at the end."""
         progress = self._progress
         if progress is None or is_connect(self._spark):
-            yield None
+            yield ()
             return
-        count, ended = self._spark.sparkContext.accumulator(Done(), _sums()), threading.Event()
+        counts, ended = [self._spark.sparkContext.accumulator(0) for _ in range(3)], threading.Event()
 
         def watch() -> None:
             while not ended.wait(_REPORTED_EVERY_S):
-                progress(Progressed.of(count.value))
+                progress(Progressed.of(*(count.value for count in counts)))
 
         watcher = threading.Thread(target=watch, daemon=True)
         watcher.start()
         try:
-            yield count
+            yield counts
         finally:
             ended.set()
             watcher.join()
-            progress(Progressed.of(count.value))
-
-
-def _sums() -> Any:
-    """Return what adds files, bytes and events of tasks, on the driver."""
-    from pyspark.accumulators import AccumulatorParam  # noqa: PLC0415
-
-    class Sums(AccumulatorParam[Done]):
-        def zero(self, value: Done) -> Done:  # noqa: ARG002
-            return Done()
-
-        def addInPlace(self, value1: Done, value2: Done) -> Done:  # noqa: N802
-            return Done(value1.files + value2.files, value1.bytes + value2.bytes, value1.events + value2.events)
-
-    return Sums()
+            progress(Progressed.of(*(count.value for count in counts)))

@@ -10,7 +10,7 @@ from operator import and_
 from typing import Any, NamedTuple
 
 from advisor.batches import TABLES
-from advisor.cluster.frames import KEY, KEYS, batches_frame, for_spark, opened_frame, rows_again, struct, table_frame
+from advisor.cluster.rows import KEY, KEYS, batches_frame, for_spark, opened_frame, rows_again, struct, table_frame
 from advisor.cluster.tablefolder import TableFolder, table_folder
 from advisor.cluster.units import File, Unit
 from advisor.contract import FleetQuery, QueryEntry

@@ -29,10 +29,9 @@ from advisor.session import onscreen
 from advisor.session.health import Health
 from advisor.session.notices import Notice, Watch
 from advisor.sources.listener.callbacks import SessionListener
-from advisor.sources.listener.history import History
 from advisor.sources.listener.recorder import Recorder, words_of
 from advisor.sources.listener.session import Session, is_connect, session_of
-from advisor.sources.listener.store import FILE
+from advisor.sources.listener.store import FILE, History
 from advisor.sources.listener.worker import Worker
 from advisor.sources.stages.statusstore import opened
 from advisor.views.shown import Compared, Report

@@ -11,12 +11,9 @@ import pyarrow as pa
 from advisor import catalogue
 from advisor.batches import SCHEMA, SIGHTINGS, Reading
 from advisor.cluster.engine import outcome
-from advisor.cluster.frames import KEYS
-from advisor.cluster.judging import WHOLE, families, judge_groups
-from advisor.cluster.reading import read_unit
-from advisor.cluster.rows import Row, batches_of, rows_of, unpacked
-from advisor.cluster.runs import Summary, runs_of
-from advisor.cluster.second_look import look_again
+from advisor.cluster.judging import WHOLE, Summary, families, judge_groups, runs_of
+from advisor.cluster.reading import look_again, read_unit
+from advisor.cluster.rows import KEYS, Row, batches_of, rows_of, unpacked
 from advisor.cluster.units import logs, look, planned
 from advisor.contract import QueryEntry, plain
 from advisor.report import Asked

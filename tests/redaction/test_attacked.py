@@ -13,7 +13,7 @@ from click.testing import CliRunner
 import advisor
 from advisor.cli import main
 from advisor.redaction import hide, hide_lines, redact, redact_data
-from advisor.sources.listener.history import History
+from advisor.sources.listener.store import History
 from tests.redaction.test_places import a_log, an_event
 from tests.redaction.test_redaction import left_of
 from tests.sources.sessions import Made, ended, progress, recorder, tell

@@ -21,7 +21,7 @@ from advisor.facts import from_confs, parse_user_fact
 from advisor.progress import Broken, decode
 from advisor.redaction import REDACTED
 from advisor.sources import files
-from advisor.sources.listener.history import History
+from advisor.sources.listener.store import History
 from advisor.sources.sightings.events import sight_event_log
 from advisor.sources.sightings.region import sight
 from tests.made import event

@@ -26,9 +26,8 @@ from advisor.sources.listener import session as session_module
 from advisor.sources.listener import worker as worker_module
 from advisor.sources.listener.callbacks import JavaListener
 from advisor.sources.listener.execution import of_start, separated, trigger
-from advisor.sources.listener.history import History
 from advisor.sources.listener.session import _Connect, answered
-from advisor.sources.listener.store import CHUNK, RUNS_KEPT
+from advisor.sources.listener.store import CHUNK, RUNS_KEPT, History
 from advisor.sources.listener.worker import Worker
 from tests.sources.sessions import QUERY, RUN, Made, batch, ended, idle, recorder, started, tell
 
@@ -383,7 +382,7 @@ def test_a_history_that_cannot_be_written_disturbs_nothing(tmp_path: Path) -> No
 
 FULL_DISK = """if True:
     import os, resource, signal, sys
-    from advisor.sources.listener.history import History
+    from advisor.sources.listener.store import History
 
     place, rotate_bytes, room = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     history = History(place, rotate_bytes)

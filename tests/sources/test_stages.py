@@ -273,7 +273,7 @@ def test_hudi_tells_of_a_micro_batch_that_is_tried_again(tmp_path: Path) -> None
 
 
 def lines(text: bytes) -> list[tuple[str, bytes]]:
-    found = LogLines(("DAGScheduler", "DeltaSink"), {}, frozenset()).read(Stretch(text, 0, 0, True), len(text), 0)
+    found = LogLines(("DAGScheduler", "DeltaSink"), {}).read(Stretch(text, 0, 0, True), len(text), 0)
     return [(logger, line[message:]) for logger, line, message, _, _ in found]
 
 

@@ -17,9 +17,8 @@ from advisor.batches import Reading
 from advisor.progress import Broken, Progress, decode
 from advisor.redaction import hide, redact, redact_json
 from advisor.sources.listener.execution import Told
-from advisor.sources.listener.history import History
 from advisor.sources.listener.session import Session, Started, ended_of, idle_of, progress_of, started_of
-from advisor.sources.listener.store import Store
+from advisor.sources.listener.store import History, Store
 from advisor.sources.listener.worker import Worker
 from advisor.sources.sightings.errors import error as read_error
 from advisor.sources.sightings.region import fact_line

@@ -1,12 +1,19 @@
-"""The two tables of a session while it runs, bounded per query."""
+"""What is kept of a session while it runs: two tables, bounded per query, and every event on disk."""
 
 from __future__ import annotations
 
+import errno
+import gzip
+import os
+import secrets
+import shutil
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import IO, Final
 
 import msgspec
 import pyarrow as pa
@@ -16,6 +23,7 @@ from advisor.facts import Sighting
 from advisor.progress import Progress
 from advisor.redaction import redact
 from advisor.sources.sightings.line import torn
+from advisor.writing import whole_file
 
 CHUNK: Final = 250
 """Events that wait to become one chunk of the table: built one by one they would cost twenty times as much."""
@@ -26,6 +34,8 @@ QUERIES_KEPT: Final = 200
 BROKEN_KEPT: Final = 100
 FILE: Final = "session"
 """What stands in the place of a file's name."""
+ROTATE_BYTES: Final = 64 << 20
+"""A file that has grown so far is compressed, to about a twentieth."""
 
 
 @dataclass
@@ -180,3 +190,53 @@ def _newest(chunks: list[pa.Table], limit: int) -> list[pa.Table]:
             break
         taken.append(chunk.slice(max(0, len(chunk) - room)))
     return taken[::-1]
+
+
+class History:
+    """JSON lines in a directory, one file at a time, for its owner's eyes. Each line is handed to the system at once.
+
+    A crash of this process costs at most the line that was being written. A full file becomes a `.jsonl.gz`, which
+    takes its name only when it is whole. No two histories share a name; a file that was removed is begun anew.
+    """
+
+    def __init__(self, directory: str | Path, rotate_bytes: int = ROTATE_BYTES) -> None:
+        self.directory = Path(directory)
+        self.directory.mkdir(parents=True, exist_ok=True)
+        self._rotate_bytes = rotate_bytes
+        self._number = 0
+        self._begun = f"{datetime.now(timezone.utc):%Y%m%dT%H%M%S}-{os.getpid()}-{secrets.token_hex(4)}"
+
+    @property
+    def path(self) -> Path:
+        """The file that is being written."""
+        return self.directory / f"progress-{self._begun}-{self._number:05}.jsonl"
+
+    def write(self, event: bytes) -> None:
+        """Append one event. Raises OSError."""
+        self.directory.mkdir(parents=True, exist_ok=True)
+        path = self.path
+        with open(path, "ab", buffering=0, opener=_for_its_owner) as file:
+            _append(file, event + b"\n")
+            full = file.tell() >= self._rotate_bytes
+        if full:
+            self._number += 1
+            _compress(path)
+
+
+def _append(file: IO[bytes], line: bytes) -> None:
+    """Write a whole line, or none of it: a disk that fills up takes the first part of one without a word."""
+    begun = file.tell()
+    if file.write(line) < len(line):
+        file.truncate(begun)
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def _compress(full: Path) -> None:
+    whole = full.with_name(full.name + ".gz")
+    with full.open("rb") as plain, whole_file(whole, mode=0o600) as file, gzip.open(file, "wb", 1) as packed:
+        shutil.copyfileobj(plain, packed, 1 << 20)
+    full.unlink()
+
+
+def _for_its_owner(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)

@@ -19,7 +19,6 @@ _AFTER: Final = 4096
 _QUERY: Final = re.compile(r"\[id = ([0-9a-f-]{36}), runId = ([0-9a-f-]{36})\]")
 _OF_SPARK: Final = re.compile("[0-9a-f-]{36}")
 """An id as Spark makes it, which is no credential and new in each log: to hide nothing in it takes long."""
-_LOGGERS: Final = re.compile(r"\b(AsyncProgressTrackingMicroBatchExecution|MicroBatchExecution|ContinuousExecution)\b")
 
 
 class _Error(msgspec.Struct):
@@ -58,11 +57,6 @@ class Line(msgspec.Struct, frozen=True):
     id: str | None = None
     run_id: str | None = None
     timestamp: datetime | None = None
-
-    def execution_class(self) -> str | None:
-        """The kind of execution that wrote the line, where its logger is one."""
-        match = _LOGGERS.search(self.logger if self.logger is not None else self.text)
-        return match[1] if match else None
 
 
 def lines_with(region: bytes, marker: bytes, most: int) -> Iterator[Line]:

@@ -61,6 +61,7 @@ _MODES: Final[dict[str, list[tuple[str, Any]]]] = {
     "AsyncProgressTrackingMicroBatchExecution": [("async_progress", True)],
     "ContinuousExecution": [("trigger", "continuous")],
 }
+_LOGGERS: Final = re.compile(rf"\b({'|'.join(_MODES)})\b")
 
 
 def read_start(line: Line) -> list[Told]:
@@ -80,7 +81,8 @@ def read_start(line: Line) -> list[Told]:
 
 def execution(line: Line) -> list[Told]:
     """Read the execution mode from the logger of a line that the execution wrote."""
-    return [Told(fact, value) for fact, value in _MODES.get(line.execution_class() or "", [])]
+    logger = _LOGGERS.search(line.text if line.logger is None else line.logger)
+    return [Told(fact, value) for fact, value in _MODES[logger[1]]] if logger else []
 
 
 def read_progress_header(line: Line) -> list[Told]:

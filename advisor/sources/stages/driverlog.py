@@ -12,7 +12,7 @@ from advisor.sources.stages.jobbatches import Events, between, settle
 from advisor.sources.stages.loggedjobs import BEGINNING, Moment, Place
 from advisor.sources.stages.loglines import LogLines
 from advisor.sources.stages.scheduler import BEGINNINGS, DeltaLog, Scheduler
-from advisor.sources.stages.sinklines import BY_CLOCK, Notes
+from advisor.sources.stages.sinklines import Notes
 from advisor.stages import Work
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class DriverLog:
         """Applications that are over, and where the next one begins."""
         self._since = BEGINNING
         self._now = _Application(log, self._moment)
-        self._lines = LogLines((_CONTEXT, *self._now.readers), {_CONTEXT: {b"Runn"}, **BEGINNINGS}, BY_CLOCK)
+        self._lines = LogLines((_CONTEXT, *self._now.readers), {_CONTEXT: {b"Runn"}, **BEGINNINGS})
         self._before = b""
         self._doubled = False
         """Whether two appenders wrote each line of the log."""

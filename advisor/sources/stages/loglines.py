@@ -41,16 +41,15 @@ Line = tuple[str, bytes, int, int, Place]
 class LogLines:
     """Finds lines by where all lines of the log have their logger's name; none before the first of the scheduler."""
 
-    def __init__(self, loggers: Iterable[str], beginnings: Mapping[str, Set[bytes]], by_clock: Set[str]) -> None:
+    def __init__(self, loggers: Iterable[str], beginnings: Mapping[str, Set[bytes]]) -> None:
         """`loggers`: short names of the classes whose lines are wanted.
 
-        `beginnings`: the first four letters of the messages that are wanted of some of them. `by_clock`: those that say
-        something only by the times of their lines.
+        `beginnings`: the first four letters of the messages that are wanted of some of them.
         """
         self.clock = Clock(b"")
         """The log's clock, once a line has shown it."""
         self._loggers = tuple(loggers)
-        self._beginnings, self._by_clock = beginnings, by_clock
+        self._beginnings = beginnings
         self._names: dict[bytes, str] = {}
         self._words = np.empty(0, np.uint64)
         """The wanted names as numbers."""
@@ -97,9 +96,8 @@ class LogLines:
         else:
             return
         for logger in self._loggers:
-            if self.clock.fine or logger not in self._by_clock:
-                name = f'"{logger}'.encode()[-_LETTERS:] if self._structured else f"{logger}: ".encode()[:_LETTERS]
-                self._names[name] = logger
+            name = f'"{logger}'.encode()[-_LETTERS:] if self._structured else f"{logger}: ".encode()[:_LETTERS]
+            self._names[name] = logger
         self._words = np.array([int.from_bytes(name, "little") for name in self._names], np.uint64)
 
     def _lines(self, text: Buffer, begin: int, end: int) -> Iterator[tuple[int, int, int, int]]:

@@ -59,8 +59,9 @@ class DeltaLog:
     def __init__(self) -> None:
         self.job = ""
         """What jobs that begin now are for; empty without a line about it."""
+        self.committed = False
+        """Whether a transaction is in the table's log, and not all of the batch in the table."""
         self._tasks = 0
-        self._committed = False
 
     def snapshot(self, line: bytes, message: int) -> None:
         """Read a line of a table's snapshot."""
@@ -68,19 +69,11 @@ class DeltaLog:
             text = said[1].decode("utf-8", "replace").strip()
             self.job = "" if text == "Done" else redact(f"Delta: {text}")
 
-    def commits(self) -> None:
-        """Note that a transaction is in the table's log."""
-        self._committed = True
-
-    def wrote(self) -> None:
-        """Note that the batch is in the table."""
-        self._committed = False
-
     def submits(self, what: str, ended: int, tasks: int) -> str:
         """Return what a job is for that submits a stage of so many tasks; `what` so far, after so many stages ended."""
         if self.job:
             self._tasks = max(self._tasks if ended else 0, tasks)
-        elif self._committed and not what and not ended and tasks == self._tasks > 1:
+        elif self.committed and not what and not ended and tasks == self._tasks > 1:
             return LOG_CHECKPOINT
         return what
 

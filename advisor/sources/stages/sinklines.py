@@ -30,9 +30,6 @@ _COMPACTED = re.compile(rb"(?:(W)riting atomically|Renamed temp file).* \S*/_spa
 _PAIMON = re.compile(rb"Atomic commit failed for snapshot|Retry commit for exception")
 _READS = re.compile(rb"Processing (\d{1,15}) files from \d")
 
-BY_CLOCK = frozenset({"CheckpointFileManager"})
-"""Loggers that say something only by the times of their lines, of which each batch has many."""
-
 Reader = Callable[[bytes, int], None]
 """Reads a line; the number is where its message begins."""
 
@@ -80,7 +77,7 @@ class Notes:
 
     def _transaction(self, line: bytes, message: int) -> None:
         if b"Committed delta #" in line:
-            self._delta.commits()
+            self._delta.committed = True
         elif b"conflicts" in line and (conflict := _CONFLICT.search(line, message)) and int(conflict[1]) > 0:
             self._note("commit_retries", 1)
 
@@ -89,7 +86,7 @@ class Notes:
             self._note("files_written", int(wrote[1]))
             self._note("bytes_written", int(wrote[2]))
             self._scheduler.mark()
-            self._delta.wrote()
+            self._delta.committed = False
         elif line.startswith(b"Committing epoch", message):  # of Iceberg, behind the jobs that write
             self._scheduler.mark()
         elif committed := _COMMITTED.match(line, message):
@@ -99,7 +96,7 @@ class Notes:
         """Note a sink's commit that took so long, without the jobs in it."""
         self._note("sink_commit_ms", max(0.0, ms - self._scheduler.since_mark()))
         self._scheduler.mark()
-        self._delta.wrote()
+        self._delta.committed = False
 
     def _hudi(self, line: bytes, message: int) -> None:
         """Note the time from its first line of the commit to the end of the micro-batch, its cleaning included."""

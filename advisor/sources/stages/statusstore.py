@@ -14,9 +14,9 @@ import pyarrow as pa
 from msgspec import field
 
 from advisor.redaction import redact
-from advisor.sources.stages.descriptions import described
 from advisor.sources.stages.jobbatches import Events, settle
 from advisor.sources.stages.loggedjobs import LoggedJob, Named
+from advisor.sources.stages.sparkevents import described
 from advisor.stages import SUMS, Attempt, Work, tables
 
 _BATCH = re.compile(r"\bid = ([0-9a-f-]{36})\nrunId = [0-9a-f-]{36}\nbatch = (\d{1,18})\b")

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from advisor.batches import SCHEMA, Chunks, Doing, Reading, instants, table_of_sightings
+from advisor.batches import SCHEMA, Doing, Reading, build, table_of_sightings
 from advisor.batches.reading import each_batch_once, job_in_words
 from advisor.catalogue import waits
 from advisor.errors import InputError
@@ -21,7 +21,7 @@ from advisor.redaction import redact
 from advisor.sources.sightings.errors import error
 from advisor.sources.sightings.line import Line, Told, sighting
 from advisor.sources.stages.statusstore import opened
-from advisor.sources.ui import history, pages
+from advisor.sources.ui import pages, rest
 from advisor.sources.ui.pages import Event, Listed
 from advisor.sources.ui.rest import Application, Environment, Execution, Executor, Job, Thread, of_plans, operators_of
 from advisor.sources.ui.web import SECONDS_OF_ALL, Absent, Server, parted
@@ -153,7 +153,7 @@ class Driver:
         """Ask which application runs there, and its slots; of a new application also its settings."""
         found = self._server.json("applications", list[Application])
         if len(found) != 1:
-            raise history.several(self._server, found)
+            raise rest.no_application(self._server, found)
         if found[0].id != self._application.id:
             self._application = found[0]
             self._tell(None, [*found[0].told(), *self._answer("environment", Environment).told()])
@@ -166,8 +166,8 @@ class Driver:
     def _runs(self) -> list[Listed]:
         """Return the runs to read: those that run, and the newest one of each other query."""
         found = pages.listed(self._page(pages.LIST))
-        if not found and history.TITLE in self._page(""):
-            raise history.several(self._server, [self._application])
+        if not found and rest.HISTORY in self._page(""):
+            raise rest.no_application(self._server, [self._application])
         if not found:
             raise InputError(self._server.address, *self._nothing_streams())
         active = [run for run in found if run.active]
@@ -224,14 +224,10 @@ class Driver:
         if not new:
             return
         lacks = [",".join(filter(None, (*_LACKS, event.pop("lacks", "")))) for event in new]
-        events = [from_object(event) for event in new]
-        chunks = Chunks()
-        times = instants([event.timestamp for event in events])
-        first = len(self._seen) - len(new)
-        places = range(first, first + len(new))
-        chunks.add(events, times, places, self._server.address, self._application.id, lacks)
-        self._rows.append(chunks.so_far())
-        self._unopened.append(self._rows[-1])
+        places = range(len(self._seen) - len(new), len(self._seen))
+        rows = build([*map(from_object, new)], places, self._server.address, self._application.id, lacks)
+        self._rows.append(rows)
+        self._unopened.append(rows)
         while sum(map(len, self._rows)) - len(self._rows[0]) >= _KEPT:
             self._rows.pop(0)
 
@@ -294,9 +290,9 @@ def read(address: str, read_files: Callable[[Sequence[Path]], Reading], *, stage
         driver = Driver(server, stages=stages)
         driver.look()
         return driver.reading()
-    with history.event_log(server, application) as archive:
+    with rest.event_log(server, application) as archive:
         try:
-            return history.named(read_files([archive]), str(archive), address)
+            return rest.renamed(read_files([archive]), str(archive), address)
         except InputError as error:
             raise InputError(address, error.found, error.would_do) from None
 

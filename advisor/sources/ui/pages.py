@@ -68,13 +68,9 @@ def listed(page: str) -> list[Listed]:
         if run is None or len(cells) < 4 or not _ID.fullmatch(cells[2]):
             continue
         name = None if cells[0] in ("", "null", _NAMELESS) else cells[0]
-        found.append(Listed(name, cells[2], run[1], cells[1], _error(raw[9]) if len(raw) > 9 else ""))
+        error = _inside("".join(raw[9:10]), "pre") or raw[9:10]  # all of it unfolds behind its first line
+        found.append(Listed(name, cells[2], run[1], cells[1], _text(error[0]) if error else ""))
     return found
-
-
-def _error(cell: str) -> str:
-    """Return the whole error, which the page unfolds behind its first line."""
-    return _text((_inside(cell, "pre") or [cell])[0])
 
 
 def _text(cell: str) -> str:
