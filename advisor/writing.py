@@ -19,13 +19,13 @@ def whole_file(path: str | Path, *, mode: int | None = None) -> Iterator[IO[byte
     It gets the permissions `mode`, else those of the file that it replaces. A device or a pipe is written as it is.
     Raises OSError that names `path`.
     """
-    place = Path(os.path.realpath(path))  # a link stays a link
+    place = Path(path)
     try:
         if place.exists() and not place.is_file():
             with place.open("wb") as file:
                 yield file
         else:
-            yield from _beside(place, mode)
+            yield from _beside(Path(os.path.realpath(path)), mode)  # a link stays a link
     except OSError as error:  # a full disk does not say its name, and the file beside has another one
         raise OSError(error.errno, error.strerror or str(error), str(path)) from None
 

@@ -98,6 +98,23 @@ def test_a_log_is_not_written_over_by_its_report(command: list[str], tmp_path: P
     assert log.read_bytes() == Path(LOG).read_bytes()
 
 
+@pytest.mark.parametrize("option", ["--config", "--rules", "--checkpoint"])
+def test_nor_is_anything_else_that_is_read(option: str, tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text("queries: {}\n")
+    given = file if option == "--config" else tmp_path
+    result = run("analyze", LOG, option, str(given), "--output", str(file))
+    assert result.exit_code == 2 and "name another" in one_line(result)
+    assert file.read_text() == "queries: {}\n"
+
+
+def test_a_report_goes_into_a_pipe() -> None:
+    reader, writer = os.pipe()
+    with os.fdopen(reader) as read, os.fdopen(writer, "w"):
+        assert run("analyze", LOG, "--fleet", "--output", f"/dev/fd/{writer}").exit_code == 0
+        assert "read" in read.readline()
+
+
 def test_a_device_is_written_to_and_not_replaced(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)

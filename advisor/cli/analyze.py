@@ -109,7 +109,7 @@ def analyze(paths: tuple[str, ...], **options: Any) -> int:
         raise click.UsageError("--query shows one query; leave out --fleet and --save-table")
     check_output(options, paths)
     if options["save"]:
-        check_new("--save", options["save"], paths)
+        check_new("--save", options["save"], paths, options["checkpoint"])
         if to_file(options) and Path(options["save"]).resolve() == Path(options["output"]).resolve():
             raise click.UsageError("--save and --output name the same file")
     start(paths, local=options["engine"] != "spark")

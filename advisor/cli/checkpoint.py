@@ -63,7 +63,7 @@ def checkpoint(path: str, **options: Any) -> int:
     from advisor.views.checkpoint import checkpoint_as_text
     from advisor.views.clean import ascii_json, clean_all
 
-    check_output(options)
+    check_output(options | {"checkpoint": path}, options["log"])
     found = clean_all(read_checkpoint(path, before=options["before"], log=options["log"] or None, set=options["given"]))
     as_text = options["form"] == "text"
     put(checkpoint_as_text(found, **terminal(options)) if as_text else ascii_json(as_json(found) + "\n"), options)

@@ -38,12 +38,17 @@ def check_output(options: Mapping[str, Any], paths: Iterable[str] = ()) -> None:
 
         library()
     if to_file(options):
-        check_new("--output", options["output"], paths)
+        own = filter(None, [options.get("config"), *(options.get("rules") or ())])
+        check_new("--output", options["output"], [*paths, *own], options.get("checkpoint"))
 
 
-def check_new(option: str, output: str, paths: Iterable[str]) -> None:
-    """Raise UsageError where no file of this name can be written, and where it is one of the files that are read."""
+def check_new(option: str, output: str, paths: Iterable[str], checkpoint: str | None = None) -> None:
+    """Raise UsageError where no file of this name can be written, where it is one of the files that are read, and where
+    it lies in a checkpoint.
+    """
     check_place(option, Path(output))
+    if checkpoint and Path(output).resolve().is_relative_to(Path(checkpoint).resolve()):
+        raise UsageError(f"{option} {output}", "lies in the checkpoint, where nothing is ever written", "name another")
     if not Path(output).is_file():
         return
     from advisor.sources.paths import STDIN, expand, in_zip, is_url

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from typing import TypeAlias
 
 import msgspec
 
@@ -12,20 +13,24 @@ _SORTED_AND_LISTED = ("trigger_execution_ms", "record_latency_ms")
 """Metrics that a line about a query shows, or that decide where it stands."""
 
 
+_PIECE, _AROUND = 12_000, 3_000
+"""Bytes that are compressed together, by so many more around them in the first entry: zlib looks back 32 kB."""
+Pieces: TypeAlias = tuple[bytes, ...]
+
+
 class Packed:
     """The whole entry of each run as JSON, compressed by what it shares with the first; a report then holds what a line
     about it shows.
     """
 
     def __init__(self) -> None:
-        self._entries: dict[str, bytes] = {}
+        self._entries: dict[str, Pieces] = {}
         self._first = b""
 
-    def pack(self, entry: QueryEntry) -> tuple[QueryEntry, bytes]:
+    def pack(self, entry: QueryEntry) -> tuple[QueryEntry, Pieces]:
         """Return the entry without what only its own screen and its JSON show, and the whole to `hold`."""
         whole = encoded(entry)
         self._first = self._first or whole
-        packer = zlib.compressobj(1, zdict=self._first)
         shown = msgspec.structs.replace(
             entry,
             facts={name: fact for name, fact in entry.facts.items() if name == "start_time"},
@@ -36,14 +41,22 @@ class Packed:
             worst=(),
             budget={},
         )
-        return shown, packer.compress(whole) + packer.flush()
+        return shown, tuple(self._piece(whole, at) for at in range(0, len(whole), _PIECE))
 
-    def hold(self, packed: tuple[QueryEntry, bytes]) -> QueryEntry:
+    def _piece(self, whole: bytes, at: int) -> bytes:
+        packer = zlib.compressobj(3, zdict=self._beside(at))
+        return packer.compress(whole[at : at + _PIECE]) + packer.flush()
+
+    def _beside(self, at: int) -> bytes:
+        return self._first[max(0, at - _AROUND) : at + _PIECE + _AROUND]
+
+    def hold(self, packed: tuple[QueryEntry, Pieces]) -> QueryEntry:
         """Return the entry that a line shows; hold the whole."""
         entry, self._entries[entry.run_id] = packed
         return entry
 
     def whole(self, entry: QueryEntry) -> QueryEntry:
         """Return the whole entry."""
-        whole = zlib.decompressobj(zdict=self._first).decompress(self._entries[entry.run_id])
-        return msgspec.json.decode(whole, type=QueryEntry)
+        pieces = enumerate(self._entries[entry.run_id])
+        whole = (zlib.decompressobj(zdict=self._beside(nth * _PIECE)).decompress(piece) for nth, piece in pieces)
+        return msgspec.json.decode(b"".join(whole), type=QueryEntry)
