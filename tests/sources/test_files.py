@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -504,6 +505,15 @@ def test_a_log_that_is_cut_off_while_it_is_read(tmp_path: Path, monkeypatch: pyt
     (broken,) = found.broken
     assert broken.reason == f"cut off while it was read: of {size:,} bytes 9,000 were there"
     assert broken.file == str(path)
+
+
+@pytest.mark.parametrize("forms", [(compact, pretty, pretty), (compact, pretty, compact), (pretty, compact, pretty)])
+def test_events_of_one_line_and_of_many_stand_in_one_file(
+    tmp_path: Path, forms: tuple[Callable[[Any], str], ...]
+) -> None:
+    text = "\n".join(form(event) for form, event in zip(forms, made(), strict=True))
+    found = files.read([written(tmp_path, text.encode())])
+    assert (found.events, found.broken) == (3, [])
 
 
 @pytest.mark.parametrize("step", [700, 1_500, 4_000])

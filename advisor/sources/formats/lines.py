@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from advisor.progress import UNUSUAL, decode_usual
+from advisor.sources.formats import records
 from advisor.sources.formats.records import LONGEST_EVENT, find_events, keep, note_torn, tells_of_state
 from advisor.sources.harvest import Buffer, Harvest
 
@@ -30,6 +31,8 @@ def read(buffer: Buffer, begin: int, final: bool, harvest: Harvest) -> int:
         try:
             event = decode_usual(line)
         except UNUSUAL:
+            if bytes(line[-2:]).rstrip()[-1:] in (b"{", b"[", b","):  # from here on an event stands on many lines
+                return records.read(buffer, start, final, harvest)
             _read_loosely(buffer, start, stop, harvest)
         else:
             if event.state_operators or tells_of_state(line):
