@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple, Protocol
 
+from advisor.redaction import hide
+
 MOST_BYTES: Final = 64 << 20
 """Longest file that is read: offset logs of a thousand partitions have 100 kB."""
 
@@ -42,7 +44,7 @@ class DamagedError(Exception):
 
     def __init__(self, name: str, wrong: str) -> None:
         self.name = name
-        super().__init__(f"{name} {wrong}")
+        super().__init__(f"{hide(name)} {wrong}")
 
 
 def number_of(text: str) -> int | None:

@@ -14,6 +14,7 @@ from advisor.checkpoint.folder import WHERE, DamagedError, Entry, Folder, number
 from advisor.checkpoint.logs import Commit, Held, Offsets, held
 from advisor.checkpoint.statestores import Instance, Load, Operator
 from advisor.errors import InputError
+from advisor.redaction import hide
 
 PARTITIONS: Final = "spark.sql.shuffle.partitions"
 MOST_CHECKED: Final = 64 << 20
@@ -195,7 +196,7 @@ def _with_state(folder: Folder, seen: Seen) -> Seen:
     """Return it with what a start would load of each partition, and with what is wrong with that."""
     live = [one for one in seen.instances if seen.partitions is None or one.partition < seen.partitions]
     loads = tuple((one, statestores.load(one.files, seen.next_batch, one.id)) for one in live)
-    missing = (f"{one.place}/{loaded.missing} is missing" for one, loaded in loads if loaded.missing)
+    missing = (f"{hide(one.place)}/{loaded.missing} is missing" for one, loaded in loads if loaded.missing)
     gap = next(chain(missing, (lost for one in seen.operators for lost in _lost(one, seen))), None)
     is_small = sum(loaded.bytes for _, loaded in loads) <= MOST_CHECKED
     if gap or not is_small:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import re
 import zipfile
 from collections import defaultdict
@@ -13,13 +12,15 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from advisor.checkpoint.folder import MOST_BYTES, DamagedError, Entry, Folder, json_object, number_of, whole
+from advisor.checkpoint.folder import DamagedError, Entry, Folder, json_object, number_of, whole
 from advisor.checkpoint.logs import held
 
 _FILE: Final = re.compile(r"(\d{1,18})(?:_([0-9a-fA-F-]{36}))?\.(delta|snapshot|changelog|zip)")
 _WHOLE: Final = ("snapshot", "zip")
 """Files that hold a whole version; the others hold what changed since the version before."""
 _DEFAULT: Final = "default"
+_MOST_OF_TABLES: Final = 4 << 20
+"""Bytes of a snapshot's list of tables: tens of thousands of them; the snapshots of all partitions are read at once."""
 _BLOCK, _BLOCK_HEAD = b"LZ4Block", 21
 """How each block begins as Java writes LZ4, and the bytes before its data."""
 
@@ -81,6 +82,18 @@ class _Info(msgspec.Struct, frozen=True):
 
 class _Store(msgspec.Struct, frozen=True):
     storeName: str = ""  # noqa: N815
+
+
+class _Table(msgspec.Struct, frozen=True):
+    dfsSstFileName: str  # noqa: N815
+    sizeBytes: int  # noqa: N815
+
+
+class _Snapshot(msgspec.Struct, frozen=True):
+    """What is read of the metadata in a snapshot of RocksDB."""
+
+    sstFiles: tuple[_Table, ...]  # noqa: N815
+    numKeys: Any = None  # noqa: N815
 
 
 class _Metadata(msgspec.Struct, frozen=True):
@@ -199,12 +212,12 @@ def read_snapshot(name: str, held: bytes) -> tuple[str, int | None, dict[str, in
     """Return (form, rows, its tables with their bytes) of a snapshot of RocksDB; DamagedError where it is torn."""
     try:
         with zipfile.ZipFile(io.BytesIO(held)) as archive:
-            form, _, text = archive.open("metadata").read(MOST_BYTES).decode().partition("\n")
-        told = json.loads(text)
-        tables = {str(one["dfsSstFileName"]): int(one["sizeBytes"]) for one in told["sstFiles"]}
+            form, _, text = archive.open("metadata").read(_MOST_OF_TABLES).partition(b"\n")
+        told = msgspec.json.decode(text, type=_Snapshot)
     except Exception:  # what is torn raises whatever its decoder pleases
         raise DamagedError(name, "is torn or garbled") from None
-    return form, told["numKeys"] if type(told.get("numKeys")) is int else None, tables
+    tables = {one.dfsSstFileName: one.sizeBytes for one in told.sstFiles}
+    return form.decode("utf-8", "replace"), told.numKeys if type(told.numKeys) is int else None, tables
 
 
 def is_cut_off(held: bytes) -> bool:

@@ -22,7 +22,8 @@ from click.testing import CliRunner, Result
 
 from advisor.api import analyze, read_checkpoint
 from advisor.checkpoint import read
-from advisor.checkpoint.folder import MOST_BYTES, Entry
+from advisor.checkpoint.folder import MOST_BYTES, DamagedError, Entry
+from advisor.checkpoint.statestores import read_snapshot
 from advisor.cli import main
 from advisor.contract import as_json
 from advisor.errors import InputError, UsageError
@@ -362,3 +363,12 @@ def test_a_credential_in_a_question_is_hidden(asked: str, sample: Callable[[str]
 def test_a_number_of_5000_digits_is_refused(asked: str, sample: Callable[[str], Path]) -> None:
     with pytest.raises(UsageError):
         read_checkpoint(sample("4.3-default"), before=[asked + "9" * 5000])
+
+
+@pytest.mark.parametrize("tables", ["{}," * 10, '{"dfsSstFileName":"a","sizeBytes":1},' * 200_000])
+def test_a_snapshot_whose_list_of_tables_is_none_or_too_long_is_torn(tables: str) -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("metadata", 'v1\n{"sstFiles":[' + tables.rstrip(",") + '],"numKeys":1}')
+    with pytest.raises(DamagedError, match=r"password=.{1,20}redacted"):
+        read_snapshot("state/0/0/password=Zq7xPw91Lk/6.zip", packed.getvalue())
