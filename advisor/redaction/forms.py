@@ -189,7 +189,7 @@ _PREFIXED: Final = (
     r"npm_[A-Za-z0-9]{30,}", r"pypi-AgE[\w-]{20,}", r"dckr_(?:pat|oat)_[\w-]{20,}", r"hf_[A-Za-z0-9]{30,}",
     r"(?:[sr]k_(?:live|test)|whsec)_[A-Za-z0-9]{10,}", r"shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}",  # Stripe, Shopify
     r"sk-(?:(?:proj|svcacct|admin|ant|or)-[\w-]{20,}|[A-Za-z0-9]{20,})",  # OpenAI, Anthropic, OpenRouter
-    r"(?:xox[abeoprs]|xapp)-[\w-]{10,}", r"\d{8,10}:AA[\w-]{33}",  # Slack, Telegram
+    r"(?:xox[abeoprs]|xapp)-[\w-]{10,}", r"(?:bot)?\d{8,10}:AA[\w-]{33}",  # Slack, Telegram
     r"AIza[\w-]{35}", r"ya29\.[\w-]{20,}", r"GOCSPX-[\w-]{20,}", r"1//0[\w-]{30,}",  # Google
     r"[\w~.-]{3}8Q~[\w~.-]{31,34}", r"d(?:api|ose|kea)[0-9a-f]{32}(?:-\d)?",  # a client's secret on Azure, Databricks
     # JWT over lines; JWT, JWE
@@ -198,6 +198,7 @@ _PREFIXED: Final = (
     r"eyJ[\w-]{8,2000}\.[\w-]*\.[\w-]*(?:\.[\w-]+\.[\w-]+)?",
     r"do[opr]_v1_[0-9a-f]{40,}", r"SG\.[\w-]{16,40}\.[\w-]{16,80}", r"key-[0-9a-f]{32}\b",  # SendGrid, Mailgun
     r"hv[sbr]\.[\w-]{20,}", r"gl(?:sa|c)_[\w=+/]{20,}", r"NRAK-[A-Z0-9]{20,}",  # Vault, Grafana, New Relic
+    r"[0-9a-f]{36}NRAL",
     r"(?:AVNS_|CfDJ8|sntry[su]_|pscale_(?:tkn|pw|oauth)_|figd_|tskey-|xkeysib-|PMAK-|gsk_|r8_|sbp_|ntn_|nfp_)[\w=+/-]{16,}",
     r"SK[0-9a-f]{32}\b",  # Twilio
     r"ATATT3[\w=-]{20,}", r"lin_api_[A-Za-z0-9]{30,}", r"AGE-SECRET-KEY-1[A-Z0-9]{50,}",

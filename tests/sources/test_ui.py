@@ -10,7 +10,7 @@ import ssl
 import tempfile
 import threading
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from ipaddress import ip_address
@@ -505,6 +505,20 @@ def test_another_page_instead_of_the_statistics_is_named(made: dict[str, Any]) -
         serving(made["answers"] | other) as driver,
         pytest.raises(InputError, match="no page of Spark's UI, but 'Sign in'"),
     ):
+        Driver(web.Server(driver.address)).look()
+
+
+def _a_long_batch(page: str) -> str:
+    return re.sub(r'("y": ?)\d+\.\d', r"\g<1>900000000000000.0", page)
+
+
+@pytest.mark.parametrize(
+    ("of", "odd"),
+    [("statistics", _a_long_batch), ("/jobs", lambda _: "null"), ("/stages", lambda _: "[" * 100_000)],
+)
+def test_an_answer_that_is_not_sparks_is_one_line(made: dict[str, Any], of: str, odd: Callable[[str], str]) -> None:
+    answers = made["answers"] | {path: odd(body) for path, body in made["answers"].items() if of in path}
+    with serving(answers) as driver, pytest.raises(InputError, match="does not fit together"):
         Driver(web.Server(driver.address)).look()
 
 

@@ -9,14 +9,15 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
 import pyarrow as pa
 
 from advisor.batches import SCHEMA, Doing, Reading, build, table_of_sightings
 from advisor.batches.reading import each_batch_once, job_in_words
 from advisor.catalogue import waits
-from advisor.errors import InputError
+from advisor.errors import InputError, fault
 from advisor.facts import Sighting
-from advisor.progress import FROM_UI, from_object
+from advisor.progress import FROM_UI, Broken, from_object
 from advisor.redaction import redact
 from advisor.sources.sightings.errors import error
 from advisor.sources.sightings.line import Line, Told, sighting
@@ -45,6 +46,8 @@ _QUIET: Final = timedelta(seconds=10)
 _BRIEF: Final = "details=false&planDescription=false"
 _LACKS: Final = (FROM_UI, "eventTime", "sources", "sink")
 """Parts of a progress event that no page shows, or not all of."""
+_ODD: Final = (ValueError, ArithmeticError, AssertionError, RecursionError, msgspec.MsgspecError, Broken)
+"""What numbers and texts raise that Spark does not write."""
 _STATE: Final = "stateOperators"
 """Another one, where Spark holds no SQL execution of the batch any more."""
 
@@ -79,6 +82,13 @@ class Driver:
 
     def look(self) -> bool:
         """Ask once, and return whether there was a new batch. Raises InputError where no query can be read."""
+        try:
+            return self._look()
+        except _ODD as odd:
+            wrong = f"what it shows does not fit together: {fault(odd)}"
+            raise InputError(self._server.address, wrong, "ask again; the driver may just have ended") from None
+
+    def _look(self) -> bool:
         self._server.begin(SECONDS_OF_ALL)
         self._meet()
         runs = self._runs()
@@ -190,11 +200,7 @@ class Driver:
 
     def _new(self, run: Listed) -> list[Event]:
         """Return the batches of a run that no look has shown yet."""
-        try:
-            found = pages.events(self._page(f"{pages.STATISTICS}{run.run_id}", pages.HEADING), run)
-        except ValueError as error:
-            wrong = f"the page of run {run.run_id} does not fit together: {error}"
-            raise InputError(self._server.address, wrong, "ask again; the driver may just have ended") from None
+        found = pages.events(self._page(f"{pages.STATISTICS}{run.run_id}", pages.HEADING), run)
         new = [event for event in found if _key(event) not in self._seen]
         self._seen.update(map(_key, new))
         return new

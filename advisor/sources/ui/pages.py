@@ -40,6 +40,8 @@ _STATE: Final = {
 _MOST: Final = 1e15
 """No count of rows, bytes or milliseconds on a page is as large."""
 _GAP: Final = "watermark-gap"
+_LINES: Final = frozenset((*_SERIES.values(), *_STATE.values(), _GAP))
+"""Every timeline that is read."""
 
 Event = dict[str, Any]
 
@@ -84,7 +86,7 @@ def events(page: str, run: Listed) -> list[Event]:
     ValueError where the page does not fit together.
     """
     arrays = _arrays(page)
-    lines = {name: _numbers(arrays.get(variable)) for name, variable in _TIMELINE.findall(page)}
+    lines = {name: _numbers(arrays.get(variable)) for name, variable in _TIMELINE.findall(page) if name in _LINES}
     numbers = {int(start): int(batch) for start, batch in _NUMBERED.findall(page)}
     starts = list(lines.get(_SERIES["batchDuration"], {}))
     area = _AREA.search(page)

@@ -167,12 +167,13 @@ class Server:
                     while piece := response.read1(_PIECE):
                         yield piece
                     return
-                url = self._own(urljoin(url, response.headers.get("Location", "")))
+                url = self._own(url, response.headers.get("Location", ""))
         raise InputError(self.address, "redirects in a circle", _OWN_PAGES)
 
-    def _own(self, url: str) -> str:
+    def _own(self, asked: str, location: str) -> str:
         """Return the address of a redirect; InputError where it leads to another server."""
         try:
+            url = urljoin(asked, location)
             parts = urlsplit(url)
             origin = parts.scheme, parts.hostname, parts.port or _usual_port(parts.scheme)
         except ValueError:
