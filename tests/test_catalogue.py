@@ -13,8 +13,7 @@ import pytest
 import yaml
 
 from advisor.catalogue import Catalogue, Step, load, reference, rules_directory, rules_to_judge_by, schema
-from advisor.catalogue.check import check
-from advisor.catalogue.read import Written, read
+from advisor.catalogue.check import Written, check, read
 from advisor.catalogue.reference import generated, write
 from advisor.catalogue.rule import RETIRED
 from advisor.errors import CatalogueError

@@ -26,7 +26,7 @@ from advisor.metrics.latency import mixture_quantiles
 from advisor.metrics.measure import measure as unguarded
 from advisor.metrics.metric import Metric
 from advisor.metrics.quality import data_problem, missing_batches
-from advisor.metrics.slots import least_slots
+from advisor.metrics.tasks import least_slots
 from advisor.redaction import REDACTED
 from advisor.regime import latest_regime
 from advisor.report import Asked, assemble

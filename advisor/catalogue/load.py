@@ -21,9 +21,8 @@ from zipfile import ZipFile
 from pydantic import BaseModel
 from yaml import YAMLError
 
-from advisor.catalogue.check import check, steps_of
+from advisor.catalogue.check import Problem, Written, check, read, steps_of
 from advisor.catalogue.plain import read_plain, read_trusted
-from advisor.catalogue.read import Problem, Written, read
 from advisor.catalogue.rule import Phases, Rule, WrittenRule
 from advisor.catalogue.step import Borrowed, SharedStep, Step, StepBody, Use, WrittenStep
 from advisor.errors import CatalogueError

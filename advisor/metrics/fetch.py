@@ -16,8 +16,7 @@ from advisor.metrics.metric import Batchwise, Bounds, batch_metric, bounded_metr
 from advisor.metrics.missing import Missing, needed
 from advisor.metrics.phases import share_of
 from advisor.metrics.repeats import reread_factor
-from advisor.metrics.slots import slots
-from advisor.metrics.tasks import of_kind
+from advisor.metrics.tasks import of_kind, slots
 from advisor.statistics import since_last, zero_filled
 from advisor.window import Window
 

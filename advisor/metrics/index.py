@@ -19,7 +19,7 @@ from advisor.window import Window
 
 _MODULES = (
     "state", "flow", "backlog", "event_time", "drift", "phases", "latency", "interval", "capacity", "fetch",
-    "slow_batches", "writes", "addbatch", "tasks", "repeats", "skew", "shuffles", "slots",
+    "slow_batches", "writes", "addbatch", "tasks", "repeats", "shuffles",
 )  # fmt: skip
 """Every module that defines metrics."""
 _ENDS = (0.50, 0.95, 0.99)

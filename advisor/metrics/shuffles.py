@@ -1,14 +1,15 @@
-"""What a batch pays for the number of its shuffle partitions: stages in, one value per batch out."""
+"""What a batch pays for the number of its shuffle partitions, and for one task that takes far longer than others."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from advisor.metrics.metric import Batchwise, Bounds, stage_metric
-from advisor.metrics.missing import NO_SLOTS, Missing, needed
+from advisor.metrics.fetch import rows_per_partition
+from advisor.metrics.metric import Batchwise, Bounds, remembered, stage_metric, window_metric
+from advisor.metrics.missing import NO_SLOTS, NOT_SEEN, Missing, needed
 from advisor.metrics.phases import share_of
-from advisor.metrics.tasks import may_fetch, of_kind, per_batch, spread
-from advisor.statistics import zero_filled
+from advisor.metrics.tasks import LEAST_MS, may_fetch, of_kind, per_batch, spread, too_few_readers_ms
+from advisor.statistics import median, zero_filled
 from advisor.window import Window
 
 MOST_FILES, MANY_FILES = 200.0, 20.0
@@ -18,6 +19,11 @@ SLOW_WRITE_MS, SLOW_WRITE, BYTES_PER_MS = 5.0, 0.02, 100_000.0
 LONGER = 12.0
 """Times the tasks' own write time by which files were seen to lengthen a stage: 4 to 12 times."""
 JOINED = Missing("the partitions of the shuffle were joined before a stage showed how many there are")
+SLOWER = 2.0  # a straggler takes at least so many times as long as the other tasks of its stage
+UNEVEN = 2.0  # a partition is large from so many times the rows of the others
+MUCH_SLOWER, LEAST_UNTOLD_MS = 3.0, 100.0  # for a task with unknown rows to count as a large partition
+FEWEST_AT_ONE_PLACE, MOST_AT_ONE_PLACE = 5, 0.9  # stages of one kind, and how many have their longest task there
+CHANCE = 0.001  # that the longest tasks of a stage without skew are at one place
 
 
 @stage_metric("ms", label="extra waves of shuffle tasks")
@@ -74,3 +80,110 @@ def _tasks_of_reader(window: Window) -> np.ndarray:
 
 shuffle_waves_share = share_of(shuffle_waves_ms)
 shuffle_files_share = share_of(shuffle_files_ms)
+
+
+@remembered
+def _uneven_rows(window: Window) -> np.ndarray:
+    """Return which stages read far more rows in one task than in the others, by tasks, else by Kafka's offsets."""
+    stages, largest = window.stages, window.stages["rows_max"]
+    rows = zero_filled(stages["input_rows"]) + zero_filled(stages["shuffle_read_rows"])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(stages["tasks"] > 1, largest / ((rows - largest) / (stages["tasks"] - 1)), np.nan)
+    unknown = np.isnan(largest)
+    if unknown.any():
+        by_offsets = rows_per_partition(window)[stages["batch"]]
+        ratio = np.where(unknown & of_kind(window, "source_read"), by_offsets, ratio)
+    return ratio >= UNEVEN
+
+
+def slow_task(window: Window) -> np.ndarray:
+    """Which stages have one task that takes at least twice as long as the others."""
+    of = spread(window)
+    return (of.longest >= SLOWER * of.others) & (of.longest - of.others >= LEAST_MS)
+
+
+@remembered
+def skewed(window: Window) -> np.ndarray:
+    """Which stages behind a shuffle wait for one partition that has most of the work.
+
+    Its task reads at least twice the rows of the others. If rows are unknown, it is the same partition in nearly all
+    batches: a slow machine or a pause moves around. Then it has to be slow by more, since the first tasks
+    of a stage may always be a little slower.
+    """
+    stages, of = window.stages, spread(window)
+    behind = of_kind(window, "state", "shuffle", "result") & may_fetch(window)
+    slow = slow_task(window) & behind
+    present = ~np.isnan(stages["rows_max"])
+    much = slow & ~present & (of.longest >= MUCH_SLOWER * of.others) & (of.longest - of.others >= LEAST_UNTOLD_MS)
+    found = slow & present & _uneven_rows(window)
+    for tasks in np.unique(of.tasks[much]):
+        alike = behind & ~present & (of.tasks == tasks)
+        batches = len(np.unique(stages["batch"][alike]))
+        fewest = max(FEWEST_AT_ONE_PLACE, MOST_AT_ONE_PLACE * batches, 1 - np.log(CHANCE) / np.log(tasks))
+        found |= much & alike & _at_one_place(stages["longest_task"], much & alike, fewest)
+    return found
+
+
+def _at_one_place(place: np.ndarray, slow: np.ndarray, fewest: float) -> np.ndarray:
+    """Which stages have their longest task where nearly all slow ones have it; none where it moves, or they are few."""
+    places = place[slow & ~np.isnan(place)]
+    if len(places) < fewest:
+        return np.zeros(len(place), dtype=bool)
+    values, counts = np.unique(places, return_counts=True)
+    return (place == values[counts.argmax()]) & bool(counts.max() >= MOST_AT_ONE_PLACE * len(places))
+
+
+@stage_metric("ms", label="one large partition behind a shuffle")
+def shuffle_skew_ms(window: Window) -> np.ndarray | Missing:
+    """What stages behind a shuffle wait for one partition that has most of the rows or of the work.
+
+    The time of the tasks less what it would be if their work were spread evenly.
+    """
+    return _beyond_even(window, skewed(window))
+
+
+@window_metric("ratio", "count", inside=True, label="the longest task over the others, behind a shuffle")
+def shuffle_skew_factor(window: Window) -> float | Missing:
+    """How many times as long as the others the longest task behind a shuffle takes, where one partition is large."""
+    if not len(window.stages):
+        return NOT_SEEN
+    of, found = spread(window), skewed(window)
+    if not found.any():
+        return Missing("no partition behind a shuffle is large")
+    return median((of.longest / np.maximum(of.others, 1.0))[found])
+
+
+@stage_metric("ms", label="one slow task")
+def straggler_ms(window: Window) -> np.ndarray | Missing:
+    """What a stage waits for one task that takes at least twice as long as the others, with no more rows than they."""
+    of, slow = spread(window), slow_task(window) & ~_uneven_rows(window) & ~skewed(window)
+    alone = np.maximum(of.rounds, 1) * of.others
+    return per_batch(window, np.minimum(of.wall - alone, of.longest - of.others), slow)
+
+
+@stage_metric("ms", label="one large partition")
+def skew_ms(window: Window) -> np.ndarray | Missing:
+    """What reading the source waits for a partition with at least twice the rows of the others.
+
+    The time of the tasks less what it would be if their work were spread evenly.
+    """
+    return _beyond_even(window, _uneven_rows(window) & of_kind(window, "source_read"))
+
+
+def _beyond_even(window: Window, large: np.ndarray) -> np.ndarray | Missing:
+    """What these stages take beyond what they would if the work of their tasks were spread evenly."""
+    of = spread(window)
+    even = np.maximum(of.rounds, 1) * of.total / of.tasks
+    return per_batch(window, np.minimum(of.wall - even, of.longest - of.total / of.tasks), large)
+
+
+@stage_metric("ms", label="reading that more tasks could share")
+def splittable_read_ms(window: Window) -> np.ndarray:
+    """What reading the source takes beyond its work spread evenly over all slots: few tasks, or one large partition."""
+    few, large = needed(too_few_readers_ms(window)), needed(skew_ms(window))
+    return np.where(few > 0, few, large)
+
+
+shuffle_skew_share = share_of(shuffle_skew_ms)
+straggler_share = share_of(straggler_ms)
+skew_share = share_of(skew_ms)

@@ -20,8 +20,7 @@ from advisor.metrics.operators import (
 )
 from advisor.metrics.phases import share_of
 from advisor.metrics.slopes import trend
-from advisor.metrics.slots import least_slots, slots, slots_are_shared
-from advisor.metrics.tasks import of_kind, spread
+from advisor.metrics.tasks import least_slots, of_kind, slots, slots_are_shared, spread
 from advisor.metrics.tasks import per_batch as stages_ms
 from advisor.statistics import any_above_zero, known, middle, zero_filled
 from advisor.window import Window

@@ -13,9 +13,8 @@ from advisor.metrics.metric import Batchwise, Bounds, Estimate, batch_metric, bo
 from advisor.metrics.missing import NO_SLOTS, Missing, needed
 from advisor.metrics.operators import CACHE_COUNTERS, per_batch
 from advisor.metrics.phases import OFFSET_LOG, commit_offsets_ms, offset_log_ms, share_of
-from advisor.metrics.slots import slots
 from advisor.metrics.state import state_commit_wall_ms
-from advisor.metrics.tasks import most, of_kind, spread
+from advisor.metrics.tasks import most, of_kind, slots, spread
 from advisor.metrics.tasks import per_batch as stages_per_batch
 from advisor.stages import LOG_CHECKPOINT
 from advisor.statistics import known, mean, quantile

@@ -14,7 +14,7 @@ from advisor.metrics import Estimate, Missing, Quantiles, measure, named
 from advisor.metrics.backlog import keeps_up
 from advisor.metrics.latency import Mixture, mixture, mixture_medians, mixture_quantiles, record_latency_ms
 from advisor.metrics.phases import summed
-from advisor.metrics.slots import slots_are_shared
+from advisor.metrics.tasks import slots_are_shared
 from advisor.savings.promise import Calibration, promise, shipped
 from advisor.window import PHASES, Window
 

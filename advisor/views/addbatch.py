@@ -59,13 +59,18 @@ def rows(query: QueryEntry) -> list[tuple[str, float, float, str]]:
 
 
 class Bar(NamedTuple):
-    """One part or stage: its words, and where it lies on the clock, in percent of addBatch."""
+    """One phase, part or stage: its words, and where it lies on the clock, in percent of the batch or of addBatch.
+
+    `saved_ms`: what a step takes away at its end.
+    """
 
     label: str
     ms: float
     start: float
     width: float
-    meaning: str
+    meaning: str = ""
+    saved_ms: float = 0.0
+    saved_width: float = 0.0
 
 
 def bars(inside: InsideBatch) -> list[Bar]:

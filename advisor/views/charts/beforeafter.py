@@ -2,48 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Literal
+from collections.abc import Iterable, Iterator
+from typing import Literal, NamedTuple
 
 from advisor.contract import Comparison, Effect, KeptPromise, Report, Trial
 from advisor.views import text
 from advisor.views.comparison import outcome
 
 _TYPICAL = {"batch": ("triggerExecution", "typical"), "record": ("record latency", "p50")}
+_Kind = Literal["before", "promised", "after"]
+_Drawn = tuple[str, _Kind, str, float, float, float]
+"""Label, kind, words; milliseconds and their interval."""
 _CAPTIONS = {"batch": "A typical batch", "record": "Record latency, p50"}
 
 
-@dataclass(frozen=True)
-class Bar:
-    """One bar: its milliseconds, its interval if any, and their position in percent of the longest."""
+class Bar(NamedTuple):
+    """One bar: its length, and the beginning and length of its interval if any, in percent of the longest."""
 
     label: str
-    kind: Literal["before", "promised", "after"]
-    ms: float
-    low: float
-    high: float
+    kind: _Kind
     says: str
-    scale: float = 1.0
-
-    @property
-    def width(self) -> float:
-        """The length of the bar."""
-        return self.ms * self.scale
-
-    @property
-    def low_at(self) -> float:
-        """Where the interval begins."""
-        return self.low * self.scale
-
-    @property
-    def band(self) -> float:
-        """The length of the interval."""
-        return (self.high - self.low) * self.scale
+    width: float
+    low_at: float
+    band: float
 
 
-@dataclass(frozen=True)
-class Pair:
+class Pair(NamedTuple):
     """The bars of one number, before first and after last, and what became of the promises on it."""
 
     caption: str
@@ -54,7 +38,7 @@ def before_and_after(entry: Comparison | Trial) -> list[Pair]:
     """Return the bars of the typical batch and the record latency, if both sides know them."""
     found = {(effect.name, effect.stat): effect for effect in entry.effects}
     pairs = [(of, found[key]) for of, key in _TYPICAL.items() if key in found]
-    return [Pair(_CAPTIONS[of], _scaled(_bars(effect, entry.promises, of))) for of, effect in pairs]
+    return [Pair(_CAPTIONS[of], _scaled(_drawn(effect, entry.promises, of))) for of, effect in pairs]
 
 
 def measured_by_run(report: Report) -> dict[str, list[Pair]]:
@@ -65,28 +49,27 @@ def measured_by_run(report: Report) -> dict[str, list[Pair]]:
     return found
 
 
-def _scaled(bars: Iterator[Bar]) -> tuple[Bar, ...]:
-    every = tuple(bars)
-    most = max(max(bar.ms, bar.high) for bar in every)
-    return tuple(replace(bar, scale=100 / most if most > 0 else 0.0) for bar in every)
+def _scaled(found: Iterable[_Drawn]) -> tuple[Bar, ...]:
+    every = list(found)
+    most = max(max(ms, high) for *_, ms, _, high in every)
+    scale = 100 / most if most > 0 else 0.0
+    return tuple(
+        Bar(label, kind, says, ms * scale, low * scale, (high - low) * scale)
+        for label, kind, says, ms, low, high in every
+    )
 
 
-def _bars(effect: Effect, promises: tuple[KeptPromise, ...], of: str) -> Iterator[Bar]:
+def _drawn(effect: Effect, promises: tuple[KeptPromise, ...], of: str) -> Iterator[_Drawn]:
     before, change = effect.before_ms, effect.difference_ms
-    yield Bar("before", "before", before, before, before, text.ms(before))
+    yield "before", "before", text.ms(before), before, before, before
     for kept in promises:
         if kept.of == of:
-            yield _promised(before, kept)
+            promise = kept.predicted_ms
+            low, high, ms = (max(0.0, before - end) for end in (promise.high, promise.low, promise.likely))
+            yield f"promised: {kept.do}", "promised", f"{_between(low, high)}: {outcome(kept)}", ms, low, high
     after = before + (change.value if change.value is not None else effect.after_ms - before)
     low, high = before + change.low, before + change.high
-    yield Bar("after", "after", after, max(0.0, low), high, f"{text.ms(after)} ({_between(low, high)})")
-
-
-def _promised(before: float, kept: KeptPromise) -> Bar:
-    low, high = before - kept.predicted_ms.high, before - kept.predicted_ms.low
-    ms = max(0.0, before - kept.predicted_ms.likely)
-    said = f"{_between(low, high)}: {outcome(kept)}"
-    return Bar(f"promised: {kept.do}", "promised", ms, max(0.0, low), max(0.0, high), said)
+    yield "after", "after", f"{text.ms(after)} ({_between(low, high)})", after, max(0.0, low), high
 
 
 def _between(low: float, high: float) -> str:

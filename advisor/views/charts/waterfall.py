@@ -3,28 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from advisor.contract import QueryEntry
 from advisor.views import text
+from advisor.views.addbatch import Bar
 from advisor.views.charts.chart import WIDE, Chart, layer, layered, number
-
-
-@dataclass(frozen=True)
-class Bar:
-    """One phase: its milliseconds, the step's part of them, and where it lies, in percent of the batch."""
-
-    phase: str
-    ms: float
-    saved_ms: float
-    start: float
-    width: float
-    saved_width: float
-
-    @property
-    def saved_start(self) -> float:
-        """Where the part begins that the step removes: the end of the phase."""
-        return self.start + self.width - self.saved_width
 
 
 def waterfall(query: QueryEntry) -> Iterator[Bar]:
@@ -32,7 +15,7 @@ def waterfall(query: QueryEntry) -> Iterator[Bar]:
     whole, start = sum(query.budget.values()), 0.0
     for phase, ms in query.budget.items():
         saved = query.saved.get(phase, 0.0)
-        yield Bar(phase, ms, saved, 100 * start / whole, 100 * ms / whole, 100 * saved / whole)
+        yield Bar(phase, ms, 100 * start / whole, 100 * ms / whole, saved_ms=saved, saved_width=100 * saved / whole)
         start += ms
 
 
