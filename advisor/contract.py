@@ -823,6 +823,9 @@ class Metric(Entry, frozen=True):
     missing: str | None = None
 
 
+_NO_METRIC = Metric()
+
+
 class Regime(Entry, frozen=True):
     """One side of a change: its batches, and their metrics by name and statistic."""
 
@@ -957,6 +960,10 @@ class QueryEntry(Entry, frozen=True):
     def level(self) -> Level | None:
         """The highest level of a finding that no other one explains."""
         return worst(finding.level for finding in self.findings if finding.explained_by is None)
+
+    def metric(self, name: str) -> Metric:
+        """A metric of the judged batches, an empty one where the entry does not hold it."""
+        return self.metrics.get(name, _NO_METRIC)
 
     def value(self, fact: str) -> Any:
         """The value of a fact, None where it is not known."""

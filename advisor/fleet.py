@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from advisor.contract import (
     Advice,
@@ -50,7 +50,7 @@ def summary(entry: QueryEntry) -> FleetQuery:
         or version_in_words(entry.value("spark_version_at_least"), entry.value("spark_version_below")),
         platform=entry.value("platform"),
         batches_per_hour=per_hour,
-        trigger_execution_ms=_stat(entry, "trigger_execution_ms", "p50"),
+        trigger_execution_ms=entry.metric("trigger_execution_ms").p50,
         verdict=entry.verdict,
         best_step=StepName(rule=best.rule, step=best.step) if best else None,
         recoverable=_recoverable(best.advice.saves_ms, per_hour) if best else None,
@@ -59,7 +59,7 @@ def summary(entry: QueryEntry) -> FleetQuery:
         skipped=entry.skipped,
         application=entry.value("application"),
         file=entry.file,
-        backlog_rows=_stat(entry, "backlog_rows", "typical"),
+        backlog_rows=entry.metric("backlog_rows").typical,
         behind=_is_behind(entry),
         stall=entry.stall.word if entry.stall else None,
     )
@@ -69,13 +69,13 @@ def _is_behind(entry: QueryEntry) -> bool:
     """Whether the query loses pace; or Spark logged a late batch, and the typical one is not known to be in time."""
     if entry.screen.loss is not None and entry.screen.loss.kind == "pace":
         return True
-    batch, interval = _stat(entry, "trigger_execution_ms", "p50"), entry.value("trigger_interval_ms")
+    batch, interval = entry.metric("trigger_execution_ms").p50, entry.value("trigger_interval_ms")
     return bool(entry.value("falling_behind")) and (batch is None or not interval or batch > interval)
 
 
 def batches_per_hour(entry: QueryEntry) -> float | None:
     """How often the query runs a batch, from the typical interval of its judged batches; None when it is not known."""
-    interval = _stat(entry, "interval_ms", "typical")
+    interval = entry.metric("interval_ms").typical
     return round(HOUR_MS / interval, 1) if interval and interval > 0 else None
 
 
@@ -225,8 +225,3 @@ def _counted(values: Iterable[str | None]) -> tuple[Counted, ...]:
 def _frequent(values: Iterable[_Value]) -> list[tuple[_Value, int]]:
     """Each value with how often it comes, the most frequent first."""
     return sorted(Counter(values).items(), key=lambda item: (-item[1], item[0]))
-
-
-def _stat(entry: QueryEntry, metric: str, stat: Literal["p50", "typical"]) -> float | None:
-    found = entry.metrics.get(metric)
-    return None if found is None else getattr(found, stat)

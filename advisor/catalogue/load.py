@@ -31,20 +31,15 @@ PHASES = "phases.yaml"
 """The file of the project's own rules that holds what is said of a phase where no rule names a cause."""
 ERRORS = "errors.yaml"
 """The file beside it that holds the well-known errors of Spark."""
-
+CHECKPOINT = "checkpoint.yaml"
+"""The file of what is answered about a checkpoint."""
+_NO_RULES: Final = (PHASES, ERRORS, CHECKPOINT, "clues.yaml", "ranking.yaml", "silence.yaml")
+"""The files beside the project's own rules that hold none."""
+RUNS = "runs.json"
+"""The file of what came of steps on real Sparks, which `python -m tests.legality` writes."""
 _EXAMPLES: Final = "\nexamples:"
 """The examples stand last in each file, and are half of its text."""
 Make = Callable[[Any], Any]
-CLUES = "clues.yaml"
-"""The file of what a text without progress shows."""
-RUNS = "runs.json"
-"""The file of what came of steps on real Sparks, which `python -m tests.legality` writes."""
-RANKING = "ranking.yaml"
-"""The file of the numbers by which the report ranks what rules find."""
-SILENCE = "silence.yaml"
-"""The file of when a query of which no batch ends gets a word."""
-CHECKPOINT = "checkpoint.yaml"
-"""The file of what is answered about a checkpoint."""
 
 
 class Clue(NamedTuple):
@@ -56,10 +51,16 @@ class Clue(NamedTuple):
 
 
 @cache
+def _beside(file: str) -> Any:
+    """Return what a file beside the project's own rules holds."""
+    return read_plain(rules_directory() / file)[0]
+
+
+@cache
 def clues(kind: str = "clues") -> tuple[Clue, ...]:
     """Return the clues of the project, the likeliest first; `alone`: of a text that holds nothing else."""
-    content, _ = read_plain(rules_directory() / CLUES)
-    return tuple(Clue(re.compile(each["seen"].encode()), each["says"], each.get("give")) for each in content[kind])
+    found = _beside("clues.yaml")[kind]
+    return tuple(Clue(re.compile(each["seen"].encode()), each["says"], each.get("give")) for each in found)
 
 
 def clue_alone(text: bytes) -> tuple[str | None, str | None]:
@@ -82,27 +83,21 @@ def _runs() -> Mapping[str, Mapping[str, Mapping[str, Any]]]:
     return found
 
 
-@cache
 def late_batches() -> Mapping[str, Any]:
     """Return what lines about falling behind show by themselves: the numbers that decide, and the sentences."""
-    content, _ = read_plain(rules_directory() / CLUES)
-    late: Mapping[str, Any] = content["late"]
+    late: Mapping[str, Any] = _beside("clues.yaml")["late"]
     return late
 
 
-@cache
 def ranking() -> Mapping[str, float]:
     """Return the numbers by which the report ranks what rules find, and says what follows from it."""
-    content, _ = read_plain(rules_directory() / RANKING)
-    numbers: Mapping[str, float] = content
+    numbers: Mapping[str, float] = _beside("ranking.yaml")
     return numbers
 
 
-@cache
 def silence() -> Mapping[str, Any]:
     """Return when a query of which no batch ends gets a word, and what the frames of its thread say."""
-    content, _ = read_plain(rules_directory() / SILENCE)
-    limits: Mapping[str, Any] = content
+    limits: Mapping[str, Any] = _beside("silence.yaml")
     return limits
 
 
@@ -120,8 +115,7 @@ def waits(thread: str) -> bool:
 @cache
 def _phases() -> Phases:
     """Return the project's sentences about a batch's phases."""
-    content, _ = read_plain(rules_directory() / PHASES)
-    return Phases.model_validate(content)
+    return Phases.model_validate(_beside(PHASES))
 
 
 @dataclass(frozen=True)
@@ -192,8 +186,7 @@ def _read_all(dirs: Iterable[Path]) -> tuple[list[Written], list[Problem]]:
         if not paths:
             problems.append(Problem(str(directory), "", "contains no rules; a rule is a *.yaml file"))
         for path in paths:
-            known = (PHASES, ERRORS, CLUES, RANKING, SILENCE, CHECKPOINT)
-            if path.name in known and path.parent == rules_directory():
+            if path.name in _NO_RULES and path.parent == rules_directory():
                 continue
             if path.exists() and not path.is_file():  # to open a pipe is to wait for its writer
                 problems.append(Problem(str(path), "", "is not a file"))

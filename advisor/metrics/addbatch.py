@@ -8,7 +8,6 @@ import numpy as np
 
 from advisor.metrics.metric import Batchwise, Bounds, batch_metric, bounded_metric, window_metric
 from advisor.metrics.missing import NOT_SEEN, NOT_TOLD, Missing, needed
-from advisor.metrics.phases import share_of
 from advisor.window import Window
 
 BY_SECONDS = Missing("the log's clock has seconds only")
@@ -46,13 +45,13 @@ def names_in(text: str | None) -> list[str]:
     return text.split(", ") if text else []
 
 
-@batch_metric("ms", phases=("add_batch_ms",), inside=True, label="Python workers")
+@batch_metric("ms", phases=("add_batch_ms",), inside=True, label="Python workers", share=True)
 def python_wall_ms(window: Window) -> np.ndarray | Missing:
     """Python workers, as wall time inside addBatch."""
     return of_jobs(window, "python_ms")
 
 
-@batch_metric("ms", phases=("add_batch_ms",), inside=True, label="reading a static table")
+@batch_metric("ms", phases=("add_batch_ms",), inside=True, label="reading a static table", share=True)
 def static_side_ms(window: Window) -> np.ndarray | Missing:
     """Jobs that read no stream (a static side, say), inside addBatch."""
     return of_jobs(window, "other_ms")
@@ -71,7 +70,7 @@ def python_per_row_ms(window: Window) -> np.ndarray:
     return needed(of_jobs(window, "python_ms")) / np.where(rows > 0, rows, np.nan)
 
 
-@batch_metric("ms", phases=("add_batch_ms",), inside=True, label="waits for slots of other queries")
+@batch_metric("ms", phases=("add_batch_ms",), inside=True, label="waits for slots of other queries", share=True)
 def slots_wait_ms(window: Window) -> np.ndarray | Missing:
     """Waiting for task slots that other queries' tasks held, inside addBatch."""
     found, before = of_jobs(window, "slots_wait_ms"), of_jobs(window, "driver_before_ms")
@@ -84,7 +83,7 @@ def slots_wait_ms(window: Window) -> np.ndarray | Missing:
     return np.where(untold, np.nan, found) if seldom else BY_SECONDS
 
 
-@batch_metric("ms", phases=("add_batch_ms", "query_planning_ms"), inside=True, label="generating code")
+@batch_metric("ms", phases=("add_batch_ms", "query_planning_ms"), inside=True, label="generating code", share=True)
 def code_generated_ms(window: Window) -> np.ndarray:
     """Generating and compiling code in the batch, on the driver and in tasks; at most addBatch and queryPlanning."""
     found = needed(of_jobs(window, "code_generated_ms"))
@@ -92,7 +91,7 @@ def code_generated_ms(window: Window) -> np.ndarray:
     return np.where(np.isnan(found), np.nan, most)
 
 
-@bounded_metric("ms", phases=("add_batch_ms",), inside=True, label="the sink's commit")
+@bounded_metric("ms", phases=("add_batch_ms",), inside=True, label="the sink's commit", share=True)
 def sink_commit_ms(window: Window) -> Batchwise | Missing:
     """The sink's commit, by its own lines; else the driver's time after the last job, if no user code runs there.
 
@@ -110,7 +109,7 @@ def sink_commit_ms(window: Window) -> Batchwise | Missing:
     return Bounds(np.zeros(len(window)), needed(of_jobs(window, "driver_ms")))
 
 
-@batch_metric("ms", phases=("add_batch_ms",), inside=True, label="the driver working alone")
+@batch_metric("ms", phases=("add_batch_ms",), inside=True, label="the driver working alone", share=True)
 def driver_gaps_ms(window: Window) -> np.ndarray | Missing:
     """What the driver does in addBatch outside of jobs: the query's own code in foreachBatch, mostly."""
     parts = [of_jobs(window, name) for name in DRIVER]
@@ -148,11 +147,3 @@ def bytes_per_file(window: Window) -> np.ndarray:
     """Bytes that the sink wrote over its files, by its own log."""
     files, size = needed(of_jobs(window, "files_written")), needed(of_jobs(window, "bytes_written"))
     return size / np.where(files > 0, files, np.nan)
-
-
-slots_wait_share = share_of(slots_wait_ms)
-python_share = share_of(python_wall_ms)
-static_side_share = share_of(static_side_ms)
-sink_commit_share = share_of(sink_commit_ms)
-driver_gaps_share = share_of(driver_gaps_ms)
-code_generated_share = share_of(code_generated_ms)

@@ -14,6 +14,7 @@ from advisor.errors import did_you_mean, fault
 from advisor.metrics import measure as measuring
 from advisor.metrics.metric import AnyMetric, Estimate, Metric, Quantiles, Values, in_words
 from advisor.metrics.missing import Missing
+from advisor.metrics.phases import share_of
 from advisor.statistics import row_quantiles
 from advisor.window import Window
 
@@ -27,10 +28,13 @@ _SIX_FIGURES = 1e6
 
 
 def _defined() -> Iterator[AnyMetric]:
-    """Return each metric once: a module may also name those of others."""
+    """Return each metric once, and its share: a module may also name those of others."""
     values = [value for name in _MODULES for value in vars(import_module(f"advisor.metrics.{name}")).values()]
     every = [one for value in values for one in (value if isinstance(value, tuple) else (value,))]
-    yield from dict.fromkeys(one for one in every if isinstance(one, Metric))
+    for metric in dict.fromkeys(one for one in every if isinstance(one, Metric)):
+        yield metric
+        if metric.share:
+            yield share_of(metric)
 
 
 METRICS: dict[str, AnyMetric] = {metric.name: metric for metric in _defined()}

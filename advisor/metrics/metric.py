@@ -74,6 +74,7 @@ class Metric(Generic[T]):
     milliseconds are those of a `batch` or of a record's `latency`. A share has its `part` and its `whole`, both batch
     metrics, so that `typical` and `total` are ratios of sums and the parts of a budget add up. `inside`: whether only
     the jobs of the batches give it. `label`: what a reader calls it, in few words; without one its name in words.
+    `share`: whether its share of the batch is a metric, too.
     """
 
     name: str
@@ -88,6 +89,7 @@ class Metric(Generic[T]):
     whole: Metric[np.ndarray] | None = None
     inside: bool = False
     label: str = ""
+    share: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "label", self.label or in_words(self.name))

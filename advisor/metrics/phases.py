@@ -64,7 +64,7 @@ def trigger_execution_ms(window: Window) -> np.ndarray:
     return window.batches["trigger_execution_ms"]
 
 
-@batch_metric("ms", phases=DISCOVERY, label="finding new data in the source")
+@batch_metric("ms", phases=DISCOVERY, label="finding new data in the source", share=True)
 def source_discovery_ms(window: Window) -> np.ndarray:
     """Asking the sources for new data (latestOffset; getOffset, getEndOffset and setOffsetRange in old versions)."""
     return summed(window, DISCOVERY)
@@ -153,7 +153,6 @@ offset_log_share = share_of(
     meaning="(walCommit + commitOffsets) / triggerExecution",
 )
 wal_commit_share = share_of(wal_commit_ms, label="walCommit's share of the batch")
-source_discovery_share = share_of(source_discovery_ms)
 get_batch_share = share_of(get_batch_ms)
 other_sources_discovery_share = share_of(
     other_sources_discovery_ms, meaning="latestOffset x (1 - 1 / sources) / triggerExecution"

@@ -9,7 +9,6 @@ from advisor.metrics.flow import sum_of_sources
 from advisor.metrics.metric import batch_metric, remembered, stage_metric
 from advisor.metrics.missing import Missing, needed
 from advisor.metrics.operators import joins, partitions
-from advisor.metrics.phases import share_of
 from advisor.metrics.tasks import most, of_kind
 from advisor.statistics import zero_filled
 from advisor.window import Window
@@ -37,7 +36,7 @@ def reread_factor(window: Window) -> np.ndarray | Missing:
     return window.batches["input_rows"] / np.where(delta > 0, delta, np.nan)
 
 
-@stage_metric("ms", label="computing the batch again")
+@stage_metric("ms", label="computing the batch again", share=True)
 def repeated_ms(window: Window) -> np.ndarray:
     """What stages that read the source or work on state take in all jobs of a batch but the longest of each kind.
 
@@ -80,6 +79,3 @@ def recomputed_ms(window: Window) -> np.ndarray:
     if isinstance(shown, np.ndarray):
         return shown
     return window.batches["add_batch_ms"] * (1 - 1 / np.maximum(needed(computations(window)), 1))
-
-
-repeated_share = share_of(repeated_ms)

@@ -7,7 +7,6 @@ import numpy as np
 from advisor.metrics.fetch import rows_per_partition
 from advisor.metrics.metric import Batchwise, Bounds, remembered, stage_metric, window_metric
 from advisor.metrics.missing import NO_SLOTS, NOT_SEEN, Missing, needed
-from advisor.metrics.phases import share_of
 from advisor.metrics.tasks import LEAST_MS, may_fetch, of_kind, per_batch, spread, too_few_readers_ms
 from advisor.statistics import median, zero_filled
 from advisor.window import Window
@@ -26,7 +25,7 @@ FEWEST_AT_ONE_PLACE, MOST_AT_ONE_PLACE = 5, 0.9  # stages of one kind, and how m
 CHANCE = 0.001  # that the longest tasks of a stage without skew are at one place
 
 
-@stage_metric("ms", label="extra waves of shuffle tasks")
+@stage_metric("ms", label="extra waves of shuffle tasks", share=True)
 def shuffle_waves_ms(window: Window) -> np.ndarray | Missing:
     """What stages that read a shuffle, without state, take beyond one wave of their tasks.
 
@@ -41,7 +40,7 @@ def shuffle_waves_ms(window: Window) -> np.ndarray | Missing:
     return per_batch(window, beyond, read & ~np.isnan(stages["tasks"]))
 
 
-@stage_metric("ms", label="small shuffle files")
+@stage_metric("ms", label="small shuffle files", share=True)
 def shuffle_files_ms(window: Window) -> np.ndarray | Missing:
     """What stages take, at most, for writing their shuffle as a file per partition.
 
@@ -76,10 +75,6 @@ def _tasks_of_reader(window: Window) -> np.ndarray:
     feeds = (stages["batch"][:-1] == stages["batch"][1:]) & (stages["last"][:-1] == False)  # noqa: E712 - null is no
     tasks[:-1] = np.where(feeds, zero_filled(stages["tasks"][1:]), 0.0)
     return np.where(of_kind(window, "table_log"), 0.0, tasks)
-
-
-shuffle_waves_share = share_of(shuffle_waves_ms)
-shuffle_files_share = share_of(shuffle_files_ms)
 
 
 @remembered
@@ -133,7 +128,7 @@ def _at_one_place(place: np.ndarray, slow: np.ndarray, fewest: float) -> np.ndar
     return (place == values[counts.argmax()]) & bool(counts.max() >= MOST_AT_ONE_PLACE * len(places))
 
 
-@stage_metric("ms", label="one large partition behind a shuffle")
+@stage_metric("ms", label="one large partition behind a shuffle", share=True)
 def shuffle_skew_ms(window: Window) -> np.ndarray | Missing:
     """What stages behind a shuffle wait for one partition that has most of the rows or of the work.
 
@@ -153,7 +148,7 @@ def shuffle_skew_factor(window: Window) -> float | Missing:
     return median((of.longest / np.maximum(of.others, 1.0))[found])
 
 
-@stage_metric("ms", label="one slow task")
+@stage_metric("ms", label="one slow task", share=True)
 def straggler_ms(window: Window) -> np.ndarray | Missing:
     """What a stage waits for one task that takes at least twice as long as the others, with no more rows than they."""
     of, slow = spread(window), slow_task(window) & ~_uneven_rows(window) & ~skewed(window)
@@ -161,7 +156,7 @@ def straggler_ms(window: Window) -> np.ndarray | Missing:
     return per_batch(window, np.minimum(of.wall - alone, of.longest - of.others), slow)
 
 
-@stage_metric("ms", label="one large partition")
+@stage_metric("ms", label="one large partition", share=True)
 def skew_ms(window: Window) -> np.ndarray | Missing:
     """What reading the source waits for a partition with at least twice the rows of the others.
 
@@ -182,8 +177,3 @@ def splittable_read_ms(window: Window) -> np.ndarray:
     """What reading the source takes beyond its work spread evenly over all slots: few tasks, or one large partition."""
     few, large = needed(too_few_readers_ms(window)), needed(skew_ms(window))
     return np.where(few > 0, few, large)
-
-
-shuffle_skew_share = share_of(shuffle_skew_ms)
-straggler_share = share_of(straggler_ms)
-skew_share = share_of(skew_ms)

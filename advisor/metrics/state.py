@@ -299,7 +299,7 @@ def _beyond_first_wave(window: Window, task: np.ndarray) -> np.ndarray:
     return per_batch(window, task / shown * (np.ceil(shown / (slots(window) or shown)) - 1))
 
 
-@bounded_metric("ms", phases=("add_batch_ms",), label="counting the state's rows")
+@bounded_metric("ms", phases=("add_batch_ms",), label="counting the state's rows", share=True)
 def row_count_wall_ms(window: Window) -> Batchwise | Missing:
     """Wall time of the extra lookup that RocksDB makes for each written row to keep its row count.
 
@@ -314,6 +314,3 @@ def row_count_wall_ms(window: Window) -> Batchwise | Missing:
     counting = np.where(operators["rows_total"] > 0, np.fmin(puts, gets), 0.0)
     part = np.divide(counting, gets, out=np.zeros(len(gets)), where=gets > 0)
     return in_waves(window, took * part)
-
-
-row_count_share = share_of(row_count_wall_ms)

@@ -8,7 +8,6 @@ import numpy as np
 from advisor.metrics.metric import remembered, stage_metric, window_metric
 from advisor.metrics.missing import NO_SLOTS, NOT_SEEN, NOT_TOLD, Missing, MissingError, needed
 from advisor.metrics.operators import largest, partitions, task_ms
-from advisor.metrics.phases import share_of
 from advisor.metrics.slow_batches import rhythm
 from advisor.statistics import known, mean, median, middle, zero_filled
 from advisor.window import Window
@@ -146,7 +145,7 @@ def may_fetch(window: Window) -> np.ndarray:
     return np.isnan(fetched) | (fetched > 0)
 
 
-@stage_metric("ms", label="extra waves of tasks")
+@stage_metric("ms", label="extra waves of tasks", share=True)
 def waves_ms(window: Window) -> np.ndarray | Missing:
     """What stages with more tasks than slots take beyond their longest task: the most that more slots could save."""
     of = spread(window)
@@ -170,19 +169,19 @@ def _too_few(window: Window, kind: str) -> np.ndarray | Missing:
     return per_batch(window, of.wall - of.total / of.slots, (of.tasks < of.slots) & of_kind(window, kind))
 
 
-@stage_metric("ms", label="too few reading tasks")
+@stage_metric("ms", label="too few reading tasks", share=True)
 def too_few_readers_ms(window: Window) -> np.ndarray | Missing:
     """What reading the source takes beyond its work spread over all slots, where it has fewer tasks than slots."""
     return _too_few(window, "source_read")
 
 
-@stage_metric("ms", label="too few tasks that work on state")
+@stage_metric("ms", label="too few tasks that work on state", share=True)
 def too_few_state_tasks_ms(window: Window) -> np.ndarray | Missing:
     """What stages with state take beyond their work spread over all slots, where they have fewer tasks than slots."""
     return _too_few(window, "state")
 
 
-@stage_metric("ms", label="the one task that computes the batch")
+@stage_metric("ms", label="the one task that computes the batch", share=True)
 def one_task_ms(window: Window) -> np.ndarray | Missing:
     """What stages of a single task take beyond their work spread over all slots.
 
@@ -253,7 +252,7 @@ def _of_largest_job(window: Window) -> tuple[np.ndarray, np.ndarray]:
     return tasks, most(window, of.slots)
 
 
-@stage_metric("ms", label="waits for a slot close to the data")
+@stage_metric("ms", label="waits for a slot close to the data", share=True)
 def locality_wait_ms(window: Window) -> np.ndarray | Missing:
     """What tasks that all ran beside their data waited for it, while slots elsewhere were free.
 
@@ -271,7 +270,7 @@ def locality_wait_ms(window: Window) -> np.ndarray | Missing:
     return per_batch(window, of.wall - enough, waits)
 
 
-@stage_metric("ms", label="garbage collection")
+@stage_metric("ms", label="garbage collection", share=True)
 def gc_ms(window: Window) -> np.ndarray | Missing:
     """Garbage collection during tasks as wall time: its sum over the tasks that run at once."""
     return per_batch(window, window.stages["gc_ms"] / spread(window).at_once)
@@ -305,11 +304,3 @@ def table_log_spike_share(window: Window) -> float:
     """What stages on the table's own log take more in periodic slow batches, over the time of all batches."""
     slow, more = needed(rhythm(window)).slow, needed(table_log_spike_ms(window)).safe
     return more * float(slow.sum()) / float(np.nansum(window.batches["trigger_execution_ms"]))
-
-
-waves_share = share_of(waves_ms)
-one_task_share = share_of(one_task_ms)
-too_few_readers_share = share_of(too_few_readers_ms)
-too_few_state_tasks_share = share_of(too_few_state_tasks_ms)
-locality_wait_share = share_of(locality_wait_ms)
-gc_share = share_of(gc_ms)

@@ -74,7 +74,7 @@ def _log_interval(window: Window, least: int, at: float) -> float:
     return max(float(least), math.ceil(3 * slow / 1000) * 1000.0)
 
 
-@batch_metric("ms", phases=("add_batch_ms",), label="rebuilding Delta's snapshot")
+@batch_metric("ms", phases=("add_batch_ms",), label="rebuilding Delta's snapshot", share=True)
 def delta_snapshot_ms(window: Window) -> np.ndarray | Missing:
     """What the waves after the first take of the stages that rebuild a Delta table's snapshot, as the jobs show it.
 
@@ -138,7 +138,6 @@ def _risen(window: Window, name: str) -> float:
 
 
 checkpoint_write_share = share_of(checkpoint_write_ms, label="the share of writing the checkpoint")
-delta_snapshot_share = share_of(delta_snapshot_ms)
 
 
 def _known(window: Window, column: str) -> np.ndarray:

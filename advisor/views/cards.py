@@ -44,22 +44,16 @@ def report_as_html(report: Report) -> str:
     """The report as HTML for one cell: a card for each query, the first with charts where a library can draw them."""
     report = clean_all(report)
     shown = selections(report)
-    proof, measured = comparison.proof_by_run(report), measured_by_run(report)
-    cards = [
-        {
-            "chosen": chosen,
-            "query": chosen.query,
-            "best": chosen.best,
-            "findings": chosen.findings,
-            "bars": list(waterfall(chosen.query)),
-            "charts": _charts(chosen, nth),
-            "proof": proof.get(chosen.query.run_id, []),
-            "pairs": measured.get(chosen.query.run_id, []),
-        }
-        for nth, chosen in enumerate(shown[:CARDS])
-    ]
+    cards = [of_query(report, chosen) | {"charts": _charts(chosen, nth)} for nth, chosen in enumerate(shown[:CARDS])]
     undrawn = bool(shown) and not can_draw()
     return _cell(cards=cards, more=len(shown[CARDS:]), session=report.session, undrawn=undrawn)
+
+
+def of_query(report: Report, chosen: Selection) -> dict[str, Any]:
+    """Return what card and page draw of a query, but for its charts."""
+    run = chosen.query.run_id
+    proof, pairs = comparison.proof_by_run(report).get(run, []), measured_by_run(report).get(run, [])
+    return {"chosen": chosen, "bars": list(waterfall(chosen.query)), "proof": proof, "pairs": pairs}
 
 
 def comparison_as_html(found: Comparisons | Trial) -> str:

@@ -46,7 +46,6 @@ LOSSES: dict[LossKind, str] = {
     "other": "other phases",
 }
 """What is lost, in a word or two."""
-_NONE = Metric()
 _MUCH_SLOWER = 2
 """Times a typical batch: a batch that takes as long is shown though slow batches are not the loss."""
 _TRIGGERS = {
@@ -91,7 +90,7 @@ def kind_of_query(query: QueryEntry) -> str:
     if ends and not query.value("source"):
         ends.insert(0, "")
     spark = version(query) + " (newer than all tried)" * is_untried(query.spark_version)
-    stateful, partitions = query.value("stateful"), query.metrics.get("state_partitions", _NONE).p50
+    stateful, partitions = query.value("stateful"), query.metric("state_partitions").p50
     kept = "" if stateful is None else "stateful" if stateful else "stateless"
     if stateful and partitions:
         kept += f", {text.plural(round(partitions), 'state partition')}"
@@ -165,7 +164,7 @@ def closest(query: QueryEntry) -> list[str]:
 
 def latency_now_and_then(query: QueryEntry) -> str:
     """Return `p50 218 ms   p99 536 ms   → about 160 ms (p50) with the step`, or why there is none."""
-    found = query.metrics.get("record_latency_ms", _NONE)
+    found = query.metric("record_latency_ms")
     if found.p50 is None:
         return not_known(found)
     spread = _spread(query, "p50", found.p50, found.p99)
@@ -178,7 +177,7 @@ def latency_now_and_then(query: QueryEntry) -> str:
 
 def latency_then(query: QueryEntry) -> str:
     """Return `about 160 ms (p50) with the step`; empty where nothing is known of that, or it stays as it is."""
-    found, after = query.metrics.get("record_latency_ms", _NONE), query.screen.after
+    found, after = query.metric("record_latency_ms"), query.screen.after
     if after is None or found.p50 is None:
         return ""
     if after.without_spikes:
@@ -209,8 +208,8 @@ def _target(query: QueryEntry, found: Metric) -> str:
 
 def batch_headroom_lag(query: QueryEntry) -> str:
     """Return `typical 0.33 s   p99 6.0 s   Headroom 12 %   Lag 0 rows`."""
-    batch, lag = query.metrics.get("trigger_execution_ms", _NONE), query.metrics.get("backlog_rows", _NONE)
-    furthest = query.metrics.get("furthest_behind_rows", _NONE).typical
+    batch, lag = query.metric("trigger_execution_ms"), query.metric("backlog_rows")
+    furthest = query.metric("furthest_behind_rows").typical
     if lag.typical is not None:
         moving = _moving(query.trend.backlog_rows, lambda value: f"{text.count(value)} rows")
         rows = f"{text.count(lag.typical)} rows{moving}"
@@ -323,7 +322,7 @@ def within_add_batch(query: QueryEntry, width: int | None = None) -> str:
 
 def slowest(query: QueryEntry) -> str:
     """Return `batch 10: Delta: Compute snapshot 19.8 s in 154 tasks`, of slow or of much slower batches."""
-    loss, typical = query.screen.loss, query.metrics.get("trigger_execution_ms", _NONE).typical
+    loss, typical = query.screen.loss, query.metric("trigger_execution_ms").typical
     if loss is None or typical is None or not query.worst or not query.worst[0].inside:
         return ""
     longest = query.worst[0]
@@ -358,7 +357,7 @@ def effort(step: Advice, *, counted: bool = True) -> str:
 
 def gain(query: QueryEntry, step: Advice) -> str:
     """Return what the step promises, in one line; of the best step that ends spikes also the p99 after it."""
-    after, p99 = query.screen.after, query.metrics.get("record_latency_ms", _NONE).p99
+    after, p99 = query.screen.after, query.metric("record_latency_ms").p99
     if after is not None and after.without_spikes and p99 is not None:
         often = f"{found}; " if (found := gain_in_short(step)) else ""
         at_best = after.at_best or after.p99_high is None
@@ -379,7 +378,7 @@ def gain_in_short(step: Advice) -> str:
 
 def saved_share(query: QueryEntry, step: Advice) -> float | None:
     """Return which part of a typical batch the step is expected to save; None where that is not known."""
-    whole = query.metrics.get("trigger_execution_ms", _NONE).typical
+    whole = query.metric("trigger_execution_ms").typical
     return min(1.0, step.saves_ms.likely / whole) if step.saves_ms and step.saves_ms.expected and whole else None
 
 

@@ -14,13 +14,10 @@ from markupsafe import Markup
 from advisor import fleet
 from advisor.contract import Comparisons, QueryEntry, Report, Trial
 from advisor.report.series import fewer
-from advisor.views.cards import cell_style, comparison_as_html
+from advisor.views.cards import cell_style, comparison_as_html, of_query
 from advisor.views.charts import charts, drawn
-from advisor.views.charts.beforeafter import measured_by_run
 from advisor.views.charts.chart import style
-from advisor.views.charts.waterfall import waterfall
 from advisor.views.clean import clean_all
-from advisor.views.comparison import proof_by_run
 from advisor.views.fleet import per_hour, wins
 from advisor.views.selection import Selection, selections
 from advisor.views.templating import environment
@@ -76,15 +73,12 @@ def comparison_as_page(found: Comparisons | Trial) -> str:
 
 def _article(report: Report, chosen: Selection, number: int, among: int) -> str:
     return environment(html=True).get_template("page/query.html.j2").render(
-        chosen=chosen,
+        of_query(report, chosen),
         query=chosen.query,
         number=number,
         among=among,
-        bars=list(waterfall(chosen.query)),
         charts=_charts(chosen.query, number, among) if number <= DRAWN else [],
         drawn_first=DRAWN if number > DRAWN else 0,
-        proof=proof_by_run(report).get(chosen.query.run_id, []),
-        pairs=measured_by_run(report).get(chosen.query.run_id, []),
     )  # fmt: skip
 
 

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from advisor.views import addbatch, first_screen, text, wording
+from advisor.views import addbatch, first_screen, selection, text, wording
 from advisor.views.paste import parts
-from advisor.views.selection import by_reason, setting, unknown_facts
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -17,17 +16,9 @@ _WORDS: Final[Mapping[str, object]] = {
     "first_screen": first_screen,
     "wording": wording,
     "addbatch": addbatch,
+    "selection": selection,
+    "text": text,
     "parts": parts,
-    "by_reason": by_reason,
-    "setting": setting,
-    "unknown_facts": unknown_facts,
-    "plural": text.plural,
-    "phase": text.phase,
-    "phase_meaning": text.phase_meaning,
-    "milliseconds": text.ms,
-    "percent": text.share,
-    "count": text.count,
-    "saving": text.saving,
 }
 
 

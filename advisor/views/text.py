@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from datetime import datetime
+from functools import partial
 
 from advisor.batches import PHASES
 from advisor.contract import Promise
@@ -20,31 +21,15 @@ _DOES = {column.spark: column.does for column in PHASES} | {
 }
 
 
-def ms(value: float | None) -> str:
-    """Return a duration in the unit that a reader would use."""
-    return amount(value, "ms")
-
-
-def share(value: float | None) -> str:
-    """A part of one as percent."""
-    return amount(value, "share")
-
-
-def count(value: float | None) -> str:
-    """A number of things."""
-    return amount(value, "count")
-
-
-def size(value: float | None) -> str:
-    """A number of bytes in the unit that keeps it short."""
-    return amount(value, "bytes")
-
-
 def amount(value: float | None, unit: str | None) -> str:
     """A number in a metric's unit, worded as in findings; `unknown` where there is none."""
     if value is None or not math.isfinite(value):
         return UNKNOWN
     return number(value, unit or "count")  # type: ignore[arg-type]
+
+
+ms, share, count, size = (partial(amount, unit=unit) for unit in ("ms", "share", "count", "bytes"))
+"""A duration, a part of one as percent, a number of things, a number of bytes: in the unit that keeps it short."""
 
 
 def moment(value: str | None, day: str | None = None) -> str:

@@ -30,7 +30,6 @@ from advisor.progress import PARTS
 from advisor.views import text
 from advisor.views.addbatch import slow
 
-_NONE = Metric()
 _STATS = ("typical", "p50", "p99")
 _LONGEST_NAME = 200
 
@@ -75,18 +74,18 @@ def budget(query: QueryEntry) -> list[tuple[str, float, float]]:
 
 def typical_batch(query: QueryEntry) -> str:
     """How long a typical batch takes."""
-    return text.ms(query.metrics.get("trigger_execution_ms", _NONE).typical or sum(query.budget.values()))
+    return text.ms(query.metric("trigger_execution_ms").typical or sum(query.budget.values()))
 
 
 def percentile(query: QueryEntry, stat: Literal["p50", "p99"]) -> str:
     """One percentile of record latency for a table's cell."""
-    value = getattr(query.metrics.get("record_latency_ms", _NONE), stat)
+    value = getattr(query.metric("record_latency_ms"), stat)
     return "-" if value is None else text.ms(value)
 
 
 def latency(query: QueryEntry) -> str:
     """Record latency with its trend in words, or why there is none."""
-    found = query.metrics.get("record_latency_ms", _NONE)
+    found = query.metric("record_latency_ms")
     if found.p50 is None:
         return not_known(found)
     one = query.window.batches == 1 and query.value("trigger") != "real_time"  # whose events tell both
@@ -102,10 +101,10 @@ def at_least(query: QueryEntry) -> str:
 
 def lag(query: QueryEntry) -> str:
     """What waits in the source, with its trend in words, or why that is not known."""
-    rows = query.metrics.get("backlog_rows", _NONE)
+    rows = query.metric("backlog_rows")
     if rows.typical is None:
         return not_known(rows)
-    wait = query.metrics.get("backlog_ms", _NONE).p50
+    wait = query.metric("backlog_ms").p50
     words = f"{text.amount(rows.typical, 'rows')} wait in the source" + (f", {text.ms(wait)} of work" if wait else "")
     gone = catch_up(query)
     return words + trend(query.trend.backlog_rows, lambda value: f"{text.count(value)} rows") + (gone and f"; {gone}")
@@ -113,7 +112,7 @@ def lag(query: QueryEntry) -> str:
 
 def catch_up(query: QueryEntry) -> str:
     """When the backlog will be gone, as long as it shrinks as it does now; empty where it does not."""
-    left = query.metrics.get("catch_up_ms", _NONE)
+    left = query.metric("catch_up_ms")
     if not isinstance(left.value, int | float):
         return ""
     most = f" to {text.ms(left.high)}" if left.high is not None else " or longer"
@@ -122,7 +121,7 @@ def catch_up(query: QueryEntry) -> str:
 
 def no_capacity(query: QueryEntry) -> str:
     """Return why the load that the query holds is unknown; empty if nothing was judged."""
-    found = query.metrics.get("capacity_per_second", _NONE)
+    found = query.metric("capacity_per_second")
     return not_known(found) if found.missing and query.window.batches else ""
 
 
@@ -153,7 +152,7 @@ def _before_after(query: QueryEntry, changed: Changed) -> list[str]:
         for stat in _STATS:
             old, new = before.get(stat), after.get(stat)
             if old is not None and new is not None and old != new:
-                unit = query.metrics.get(metric, _NONE).unit or ("ms" if metric.endswith("_ms") else None)
+                unit = query.metric(metric).unit or ("ms" if metric.endswith("_ms") else None)
                 name = label(metric) + ("" if stat == "typical" else f" {stat}")
                 parts.append(f"{name} {text.amount(old, unit)} → {text.amount(new, unit)}")
     return [" · ".join(parts)] if parts else []

@@ -204,8 +204,8 @@ def test_the_waterfall_is_as_wide_as_the_batch_and_shows_what_the_step_saves(sam
     bars = list(waterfall(query))
     assert sum(bar.width for bar in bars) == pytest.approx(100)
     assert [bar.start for bar in bars] == sorted(bar.start for bar in bars)
-    assert {bar.phase for bar in bars if bar.saved_ms} == {"walCommit", "commitOffsets"}
-    assert all(0 <= bar.saved_ms <= bar.ms and bar.start <= bar.saved_start for bar in bars)
+    assert {bar.label for bar in bars if bar.saved_ms} == {"walCommit", "commitOffsets"}
+    assert all(0 <= bar.saved_ms <= bar.ms and bar.start <= bar.start + bar.width - bar.saved_width for bar in bars)
 
 
 def test_a_saving_of_a_batch_is_drawn_whole(sample: contract.Report) -> None:

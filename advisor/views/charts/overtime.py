@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from advisor.contract import Metric, QueryEntry, Series
+from advisor.contract import QueryEntry, Series
 from advisor.views import text, wording
 from advisor.views.addbatch import short
 from advisor.views.charts.chart import NARROW, WIDE, Chart, Spec, layer, layered, number, time_axis
@@ -114,7 +114,7 @@ def _spikes(series: Series) -> list[Spec]:
 
 def _latency(query: QueryEntry, series: Series) -> Chart | None:
     lines = {"a typical record, estimated": series.record_latency_ms, "batch": series.trigger_execution_ms}
-    target, high = query.value("latency_target_ms"), query.metrics.get("record_latency_ms", Metric()).p99
+    target, high = query.value("latency_target_ms"), query.metric("record_latency_ms").p99
     said = "" if high is None else f" The p99 of all records, {text.ms(high)}, counts the slow records of a batch too."
     if not isinstance(target, int | float):
         return _line("latency", "Record latency and length of a batch", "ms", lines, series, said=said)

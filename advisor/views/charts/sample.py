@@ -9,7 +9,6 @@ from advisor.views.charts.chart import NARROW, Chart, Spec, layer, layered, numb
 _HEIGHT = 190
 _TAIL = 1.5
 """So many times the 99th percentile is still drawn."""
-_NONE = Metric()
 _PERCENT = number("percent", title="% of batches", axis={"tickCount": 5})
 _ROWS = number("rows", axis={"format": "~s", "tickCount": 6}, scale={"domainMin": 0})
 
@@ -81,7 +80,7 @@ def cost_of_rows(query: QueryEntry, sample: Sample) -> Chart | None:
     if len(set(sample.rows)) < 2:
         return None
     points = [{"rows": rows, "ms": ms} for rows, ms in zip(sample.rows, sample.rows_ms, strict=True)]
-    fixed, each = (query.metrics.get(name, _NONE) for name in ("fixed_cost_ms", "cost_per_1000_rows_ms"))
+    fixed, each = (query.metric(name) for name in ("fixed_cost_ms", "cost_per_1000_rows_ms"))
     top = {"domainMin": 0, "domainMax": 1.05 * max(sample.rows_ms)}
     mark = {"type": "point", "filled": True, "size": 18, "opacity": 0.6, "color": "var(--line-1)"}
     dots = layer(points, mark, x=_ROWS, y=number("ms", scale=top, **time_axis(top["domainMax"])))
