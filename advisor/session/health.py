@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
@@ -16,6 +17,9 @@ from advisor.errors import UsageError
 
 MOST_AT_ONCE: Final = 100
 """Connections; each takes a thread and a file of the driver, of which Spark needs some, too."""
+
+_AGAIN: Final = 0.5
+"""Seconds until a connection that could not be accepted is tried again."""
 
 
 class _Server(ThreadingHTTPServer):
@@ -30,6 +34,14 @@ class _Server(ThreadingHTTPServer):
     def __init__(self, port: int, handler: type[BaseHTTPRequestHandler]) -> None:
         self._open: deque[socket.socket] = deque()
         super().__init__(("", port), handler)
+
+    def get_request(self) -> tuple[socket.socket, Any]:
+        """Accept a connection; where the driver has no file left for it, not again at once."""
+        try:
+            return super().get_request()
+        except OSError:
+            time.sleep(_AGAIN)
+            raise
 
     def verify_request(self, request: Any, _: Any) -> bool:
         """Make room for one more."""
