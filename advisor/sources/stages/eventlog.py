@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from math import inf
 from struct import Struct
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -26,20 +26,6 @@ from advisor.stages import Attempt, Job, Numbers, Triggers, Work, streams
 _NAME_AT = len('{"Event":"SparkListener')
 _WORD = 8
 """So many letters behind that show which event it is."""
-_KINDS: dict[bytes, tuple[Any, tuple[bytes, bytes] | None]] = {
-    b'TaskEnd"': (sparkevents.TaskEnd, (b',"Accumulables":[', b'},"Task ')),
-    b"StageCom": (sparkevents.StageCompleted, None),
-    b"JobStart": (sparkevents.JobStart, (b',"Stage Infos":[', b',"Stage IDs":[')),
-    b'JobEnd",': (sparkevents.JobEnd, None),
-    b"Executor": (sparkevents.ExecutorAdded | sparkevents.ExecutorRemoved, None),
-    b"Unpersis": (sparkevents.UnpersistRDD, None),
-    b"Applicat": (sparkevents.ApplicationStart, None),
-}
-"""By the letters of an event's name: what it is, and between what of its line a list is left out, half of its bytes.
-
-Both hold quotation marks that have no backslash before them: no text in JSON does.
-"""
-_DECODERS = {word: msgspec.json.Decoder(kind).decode for word, (kind, _) in _KINDS.items()}
 _BEFORE = 1024
 """So many executors at most stand in a log before their application."""
 _UNREADABLE = (msgspec.MsgspecError, ValueError, OverflowError, RecursionError)
@@ -62,14 +48,11 @@ class EventLog:
         """Applications that are over, and where the next one begins."""
         self._since, self._begun = BEGINNING, sparkevents.ApplicationStart()
         self._now = Application(log)
-        self._executors: deque[sparkevents.ExecutorAdded | sparkevents.ExecutorRemoved] = deque(maxlen=_BEFORE)
-        """The last ones: an application's first executors stand before its beginning."""
         self._line = b""
         """The last line that was wanted, as far as it is."""
         self._lines = 0
         """How many were."""
         self._place: Place = BEGINNING
-        self._takes = self._taking()
 
     @property
     def held(self) -> int:
@@ -84,8 +67,13 @@ class EventLog:
                 continue
             self._line, self._place = line, (number, base + start)
             self._lines += 1
+            kind = _KINDS[word]
             try:
-                self._takes[word](_DECODERS[word](line), self._lines)
+                event = kind.decode(line)
+                if kind.take:
+                    kind.take(self._now, event, self._lines)
+                else:
+                    self._application(event)
             except _UNREADABLE:
                 continue
 
@@ -109,35 +97,18 @@ class EventLog:
         self._past = []
         return works
 
-    def _application(self, event: sparkevents.ApplicationStart, _: int) -> None:
+    def _application(self, event: sparkevents.ApplicationStart) -> None:
         """Begin another application: nothing of the one before it comes again, unless a file holds its lines twice."""
         if event == self._begun:
             return
         self._begun = event
         if self._now.held:
-            self._past.append((self._now, self._place))
-            self._since, self._now = self._place, Application(self._log, self._now.nth)
-            self._takes = self._taking()
-            for executor in self._executors:
+            before = self._now
+            self._past.append((before, self._place))
+            self._since, self._now = self._place, Application(self._log, before.nth)
+            for executor in before.executors:
                 if executor.time >= event.time:
                     self._now.executor(executor)
-
-    def _executor(self, event: sparkevents.ExecutorAdded | sparkevents.ExecutorRemoved, _: int) -> None:
-        self._executors.append(event)
-        self._now.executor(event)
-
-    def _taking(self) -> dict[bytes, Callable[[Any, int], None]]:
-        """Return what takes an event and its place among the wanted ones, by the letters of its name."""
-        now = self._now
-        return {
-            b'TaskEnd"': now.task,
-            b"StageCom": now.stage,
-            b"JobStart": now.starts,
-            b'JobEnd",': now.ends,
-            b"Executor": self._executor,
-            b"Unpersis": now.unpersists,
-            b"Applicat": self._application,
-        }
 
 
 def _lines(buffer: Buffer, start: int, end: int) -> Iterator[tuple[int, bytes, bytes]]:
@@ -150,7 +121,7 @@ def _lines(buffer: Buffer, start: int, end: int) -> Iterator[tuple[int, bytes, b
         name = start + _NAME_AT
         word = buffer[name : name + _WORD]
         if word in kinds:
-            _, needless = kinds[word]
+            needless = kinds[word].needless
             yield start, word, _without(buffer, start, stop, *needless) if needless else buffer[start:stop]
         start = stop + 1
 
@@ -171,7 +142,10 @@ class Application:
         """`nth`: how many jobs of the log began before."""
         self.nth = nth
         self._work = Work(log, "event_log")
-        self._horizon = Horizon()
+        self.executors: deque[sparkevents.ExecutorAdded | sparkevents.ExecutorRemoved] = deque(maxlen=_BEFORE)
+        """The last ones: those of the next application stand before its beginning."""
+        self._heard: dict[str | None, float] = {}
+        """When each query was heard of last, ms since 1970."""
         self._known = -inf
         """End what began before this; an event to the contrary would have been read already."""
         self._jobs: dict[int, Job] = {}
@@ -192,7 +166,7 @@ class Application:
         """Return (what no later line adds to, when the last of its triggers ended); `batches`: the events so far."""
         self._hand_over()
         jobs = self._work.jobs
-        until = self._horizon.known(jobs, batches)
+        until = self._horizon(batches)
         name_batches([job for job in jobs if job.start < until], lambda: Events(batches, files))
         triggers = Triggers(batches)
         ended = triggers.ended
@@ -220,9 +194,26 @@ class Application:
 
     def _is_over(self, job: Job, ended: float | None, until: float) -> bool:
         """Whether the trigger of a job's batch, which ended then, is over, or its event will never come."""
-        if ended is None:
-            return job.start < until and not self._horizon.waits(job)
-        return ended <= until
+        if ended is not None:
+            return ended <= until
+        return job.start < min(until, self._heard.get(job.batch.id if job.batch else None, job.start))
+
+    def _horizon(self, batches: pa.Table) -> float:
+        """Return the time before which every job has ended and every trigger has its event.
+
+        `batches` are the events since it was asked before.
+        """
+        heard, jobs = self._heard, self._work.jobs
+        for job in jobs:
+            if job.batch:
+                heard.setdefault(job.batch.id, job.start)
+        for query, end in zip(batches["id"].to_pylist(), ends_of(batches).to_pylist(), strict=True):
+            if query is not None and end is not None:
+                heard[query] = max(heard.get(query, end), end)
+        newest = max(heard.values(), default=0.0)
+        last = jobs[-1].nth if jobs else 0
+        running = [job.start for job in jobs if job.end is None and job.nth > last - LOST]
+        return min([time for time in heard.values() if time > newest - _SILENT_MS] + running, default=0.0)
 
     def starts(self, event: sparkevents.JobStart, _: int) -> None:
         """Read that a job starts."""
@@ -293,37 +284,11 @@ class Application:
         """Read that a data set leaves the cache."""
         self._kept.discard(event.dataset)
 
-    def executor(self, event: sparkevents.ExecutorAdded | sparkevents.ExecutorRemoved) -> None:
+    def executor(self, event: sparkevents.ExecutorAdded | sparkevents.ExecutorRemoved, _: int = 0) -> None:
         """Read that an executor comes or goes."""
+        self.executors.append(event)
         cores = event.info.cores if isinstance(event, sparkevents.ExecutorAdded) else 0
         self._work.has(event.time, event.executor, cores)
-
-
-class Horizon:
-    """Knows when each query of one application was heard of last; times are ms since 1970."""
-
-    def __init__(self) -> None:
-        self._heard: dict[str | None, float] = {}
-
-    def known(self, jobs: Sequence[Job], batches: pa.Table) -> float:
-        """Return the time before which every job has ended and every trigger has its event.
-
-        `jobs` in order; `batches` are the events since it was asked before.
-        """
-        heard = self._heard
-        for job in jobs:
-            if job.batch:
-                heard.setdefault(job.batch.id, job.start)
-        for query, end in _last(batches):
-            heard[query] = max(heard.get(query, end), end)
-        newest = max(heard.values(), default=0.0)
-        last = jobs[-1].nth if jobs else 0
-        running = [job.start for job in jobs if job.end is None and job.nth > last - LOST]
-        return min([time for time in heard.values() if time > newest - _SILENT_MS] + running, default=0.0)
-
-    def waits(self, job: Job) -> bool:
-        """Whether the event of a job's batch is to come."""
-        return job.batch is not None and job.start >= self._heard.get(job.batch.id, job.start)
 
 
 def ends_of(batches: pa.Table) -> pa.ChunkedArray:
@@ -332,8 +297,29 @@ def ends_of(batches: pa.Table) -> pa.ChunkedArray:
     return pc.add(start, pc.fill_null(batches["trigger_execution_ms"], 0)).cast(pa.float64(), safe=False)
 
 
-def _last(batches: pa.Table) -> Iterable[tuple[str | None, float]]:
-    """Return each query, and when the last of its triggers ended."""
-    ends = pa.table({"id": batches["id"], "end": ends_of(batches)}).drop_null()
-    last = ends.group_by("id").aggregate([("end", "max")])
-    return zip(last["id"].to_pylist(), last["end_max"].to_pylist(), strict=True)
+class _Kind(NamedTuple):
+    """How an event is read and what takes it, with its place among the wanted ones: the log itself takes a beginning.
+
+    `needless`: between what of its line a list is left out, half of its bytes. Both hold quotation marks that have no
+    backslash before them: no text in JSON does.
+    """
+
+    decode: Callable[[bytes], Any]
+    take: Callable[[Application, Any, int], None] | None
+    needless: Sequence[bytes]
+
+
+def _kind(kind: Any, take: Callable[[Application, Any, int], None] | None, *needless: bytes) -> _Kind:
+    return _Kind(msgspec.json.Decoder(kind).decode, take, needless)
+
+
+_KINDS = {
+    b'TaskEnd"': _kind(sparkevents.TaskEnd, Application.task, b',"Accumulables":[', b'},"Task '),
+    b"StageCom": _kind(sparkevents.StageCompleted, Application.stage),
+    b"JobStart": _kind(sparkevents.JobStart, Application.starts, b',"Stage Infos":[', b',"Stage IDs":['),
+    b'JobEnd",': _kind(sparkevents.JobEnd, Application.ends),
+    b"Executor": _kind(sparkevents.ExecutorAdded | sparkevents.ExecutorRemoved, Application.executor),
+    b"Unpersis": _kind(sparkevents.UnpersistRDD, Application.unpersists),
+    b"Applicat": _kind(sparkevents.ApplicationStart, None),
+}
+"""By the letters of an event's name."""
