@@ -6,10 +6,11 @@ the other in the order of the lines: they are Spark's own, and only the driver's
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from advisor.sources.stages.jobbatches import Events, between, settle
-from advisor.sources.stages.loggedjobs import BEGINNING, Moment, Place
+from advisor.sources.stages.jobbatches import Applications, Events, between, settle
+from advisor.sources.stages.loggedjobs import Moment
 from advisor.sources.stages.loglines import LogLines
 from advisor.sources.stages.scheduler import BEGINNINGS, DeltaLog, Scheduler
 from advisor.sources.stages.sinklines import Notes
@@ -25,26 +26,17 @@ _CONTEXT, _BEGINS = "SparkContext", b"Running Spark version"
 _JOB_BEGINS = b"Got "
 
 
-class DriverLog:
+class DriverLog(Applications):
     """Reads the jobs, stages and tasks of a driver's log; one for all files of a log."""
 
     def __init__(self, log: str) -> None:
         self._log = log
         self._moment = Moment()
-        self._files: dict[str, int] = {}
-        self._past: list[tuple[_Application, Place]] = []
-        """Applications that are over, and where the next one begins."""
-        self._since = BEGINNING
-        self._now = _Application(log, self._moment)
+        super().__init__(_Application(log, self._moment))
         self._lines = LogLines((_CONTEXT, *self._now.readers), {_CONTEXT: {b"Runn"}, **BEGINNINGS})
         self._before = b""
         self._doubled = False
         """Whether two appenders wrote each line of the log."""
-
-    @property
-    def held(self) -> int:
-        """Jobs and stages that are held."""
-        return self._now.held + sum(past.held for past, _ in self._past)
 
     def read(self, window: Stretch, resume: int, file: str) -> None:
         """Read the lines of a window of this file up to `resume`."""
@@ -56,52 +48,14 @@ class DriverLog:
                 self._doubled = self._doubled or text.startswith(_JOB_BEGINS, message)
                 if self._doubled:
                     continue
-            self._before, moment.fine = text, lines.clock.fine
+            self._before, moment.fine, moment.utc = text, lines.clock.fine, lines.clock.utc
             moment.number, moment.place = number, place
             if moment.fine and (time := lines.clock.time(text)) is not None:
                 moment.now = time
             if reader := self._now.readers.get(logger):
                 reader(text, message)
             elif text.startswith(_BEGINS, message):
-                self._begin(place)
-
-    def _begin(self, place: Place) -> None:
-        """Begin another application: nothing of the one before it comes again."""
-        self._since = place
-        if self._now.held:
-            self._past.append((self._now, place))
-        self._now = _Application(self._log, self._moment, self._now.scheduler.begun)
-
-    def over(self, batches: pa.Table) -> tuple[list[Work], pa.Table]:
-        """Return (what no later line adds to, as far as these events show it; the events that all the rest needs).
-
-        Of an application with several queries all is held until the next one begins.
-        """
-        works = self._take_past(batches)
-        events = Events(batches, self._files, self._since)
-        if len({event.batch.id for event in events.all}) != 1:
-            return works, between(batches, self._files, self._since)
-        work, until = self._now.over(events, shift=self._shifts)
-        return [*works, work], between(batches, self._files, max(until, self._since))
-
-    def finish(self, batches: pa.Table) -> list[Work]:
-        """Return all that is left, each job with the batch to which it belongs as far as the log shows it."""
-        events = Events(batches, self._files, self._since)
-        return [*self._take_past(batches), self._now.finish(events, shift=self._shifts)]
-
-    def _take_past(self, batches: pa.Table) -> list[Work]:
-        """Return the works of the applications before this one; they are forgotten."""
-        works, since = [], BEGINNING
-        for past, until in self._past:
-            works.append(past.finish(Events(batches, self._files, since, until), shift=self._shifts))
-            since = until
-        self._past = []
-        return works
-
-    @property
-    def _shifts(self) -> bool:
-        """Whether the clock may be that of another zone than UTC."""
-        return not (self._lines.clock.fine and self._lines.clock.utc)
+                self._begin(_Application(self._log, moment, self._now.scheduler.begun), place)
 
 
 class _Application:
@@ -121,22 +75,24 @@ class _Application:
     def held(self) -> int:
         return len(self.scheduler.jobs) + len(self._work.attempts)
 
-    def over(self, events: Events, *, shift: bool) -> tuple[Work, Place]:
-        """Return (what no later line adds to, behind which event all the rest stands)."""
-        self.scheduler.hand_over()
-        self._work.clock = self._moment.fine
+    def over(self, batches: pa.Table, files: Mapping[str, int]) -> tuple[list[Work], pa.Table]:
+        """Return the same as `Applications`; while several queries run nothing is over, until the next one begins."""
+        events = Events(batches, files)
+        if len({event.batch.id for event in events.all}) != 1:
+            return [], batches
         count, until = events.over(self.scheduler.jobs)
+        self.scheduler.hand_over()
         taken, notes = self.scheduler.take(count), self._notes.take(until)
         since = min((job.start for job in self.scheduler.jobs), default=self._moment.now)
         work = self._work.take(taken, self.scheduler.jobs, since)
-        settle(work, taken, notes, events, shift=shift)
-        return work, until
-
-    def finish(self, events: Events, *, shift: bool) -> Work:
-        """Return all of it."""
-        self.scheduler.hand_over()
-        work = self._work
         work.clock = self._moment.fine
-        settle(work, self.scheduler.jobs, self._notes.notes, events, shift=shift)
+        settle(work, taken, notes, events, shift=not self._moment.utc)
+        return [work], between(batches, files, until)
+
+    def finish(self, events_of: Callable[[], Events]) -> Work:
+        """Return all of it; `events_of` gives its events."""
+        self.scheduler.hand_over()
+        self._work.clock = self._moment.fine
+        settle(self._work, self.scheduler.jobs, self._notes.notes, events_of(), shift=not self._moment.utc)
         self.scheduler.settle_waits()
-        return work
+        return self._work

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from math import inf
 from struct import Struct
 from typing import Any, NamedTuple
@@ -18,7 +17,7 @@ import stringzilla
 from advisor.redaction import redact
 from advisor.sources.harvest import Buffer, Stretch
 from advisor.sources.stages import sparkevents
-from advisor.sources.stages.jobbatches import Events, between, name_batches
+from advisor.sources.stages.jobbatches import Applications, Events, name_batches
 from advisor.sources.stages.loggedjobs import BEGINNING, LOST, Place
 from advisor.sources.stages.sparkevents import batch_of, described, is_number, meant, operators, sql_sums
 from advisor.stages import Attempt, Job, Numbers, Triggers, Work, streams
@@ -38,26 +37,17 @@ _SILENT_MS = 3_600_000
 """Of a query of which nothing was heard for so long nothing older will come."""
 
 
-class EventLog:
+class EventLog(Applications):
     """Reads the jobs, stages and tasks of an event log; one for all files of a log."""
 
     def __init__(self, log: str) -> None:
-        self._log = log
-        self._files: dict[str, int] = {}
-        self._past: list[tuple[Application, Place]] = []
-        """Applications that are over, and where the next one begins."""
-        self._since, self._begun = BEGINNING, sparkevents.ApplicationStart()
-        self._now = Application(log)
+        super().__init__(Application(log))
+        self._log, self._begun = log, sparkevents.ApplicationStart()
         self._line = b""
         """The last line that was wanted, as far as it is."""
         self._lines = 0
         """How many were."""
         self._place: Place = BEGINNING
-
-    @property
-    def held(self) -> int:
-        """Jobs and stages that are held."""
-        return self._now.held + sum(past.held for past, _ in self._past)
 
     def read(self, window: Stretch, resume: int, file: str) -> None:
         """Read the lines of a window up to `resume`; one that is broken is passed over, and one that repeats itself."""
@@ -77,35 +67,13 @@ class EventLog:
             except _UNREADABLE:
                 continue
 
-    def over(self, batches: pa.Table) -> tuple[list[Work], pa.Table]:
-        """Return (what no later line adds to, as far as these events show it; the events that all the rest needs)."""
-        works = self._take_past(batches)
-        own = between(batches, self._files, self._since)
-        work, until = self._now.over(own, self._files)
-        return [*works, work], own.filter(pc.greater(ends_of(own), until))
-
-    def finish(self, batches: pa.Table) -> list[Work]:
-        """Return all that is left."""
-        return [*self._take_past(batches), self._now.finish(partial(Events, batches, self._files, self._since))]
-
-    def _take_past(self, batches: pa.Table) -> list[Work]:
-        """Return the works of the applications before this one; they are forgotten."""
-        works, since = [], BEGINNING
-        for past, until in self._past:
-            works.append(past.finish(partial(Events, batches, self._files, since, until)))
-            since = until
-        self._past = []
-        return works
-
     def _application(self, event: sparkevents.ApplicationStart) -> None:
-        """Begin another application: nothing of the one before it comes again, unless a file holds its lines twice."""
+        """Begin another application, unless a file holds its lines twice."""
         if event == self._begun:
             return
         self._begun = event
-        if self._now.held:
-            before = self._now
-            self._past.append((before, self._place))
-            self._since, self._now = self._place, Application(self._log, before.nth)
+        if (before := self._now).held:
+            self._begin(Application(self._log, before.nth), self._place)
             for executor in before.executors:
                 if executor.time >= event.time:
                     self._now.executor(executor)
@@ -162,8 +130,8 @@ class Application:
         """Jobs and stages that are held."""
         return len(self._work.jobs) + len(self._work.attempts)
 
-    def over(self, batches: pa.Table, files: Mapping[str, int]) -> tuple[Work, float]:
-        """Return (what no later line adds to, when the last of its triggers ended); `batches`: the events so far."""
+    def over(self, batches: pa.Table, files: Mapping[str, int]) -> tuple[list[Work], pa.Table]:
+        """Return the same as `Applications`; `batches`: the events so far."""
         self._hand_over()
         jobs = self._work.jobs
         until = self._horizon(batches)
@@ -183,7 +151,7 @@ class Application:
         work.strangers = strangers
         self._since = {job.job: job.start for job in left}
         self._known = max(self._known, until)
-        return work, until
+        return [work], batches.filter(pc.greater(ends_of(batches), until))
 
     def finish(self, events_of: Callable[[], Events]) -> Work:
         """Return all of it; `events_of` gives its events."""

@@ -1,4 +1,4 @@
-"""Which batch the jobs of a log belong to, and what their stages are for: by the log's own progress events."""
+"""Which batch the jobs of a log's applications belong to, and what stages are for: by the log's own progress events."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from operator import attrgetter
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -210,6 +211,46 @@ class Events:
 def _names(named: Named, event: Event) -> bool:
     """Whether a line names the query of the event."""
     return (event.batch.id or "").startswith(named[0])
+
+
+class Applications:
+    """The applications of one log, each as it reads its lines: nothing of one comes again when the next one begins."""
+
+    def __init__(self, first: Any) -> None:
+        self._files: dict[str, int] = {}
+        self._past: list[tuple[Any, Place]] = []
+        """Those that are over, and where the next one begins."""
+        self._since, self._now = BEGINNING, first
+
+    @property
+    def held(self) -> int:
+        """Jobs and stages that are held."""
+        return int(self._now.held + sum(past.held for past, _ in self._past))
+
+    def _begin(self, application: Any, place: Place) -> None:
+        """Begin another application at this place."""
+        if self._now.held:
+            self._past.append((self._now, place))
+        self._since, self._now = place, application
+
+    def over(self, batches: pa.Table) -> tuple[list[Work], pa.Table]:
+        """Return (what no later line adds to, as far as these events show it; the events that all the rest needs)."""
+        works = self._take_past(batches)
+        more, left = self._now.over(between(batches, self._files, self._since), self._files)
+        return [*works, *more], left
+
+    def finish(self, batches: pa.Table) -> list[Work]:
+        """Return all that is left, each job with the batch to which it belongs as far as the log shows it."""
+        return [*self._take_past(batches), self._now.finish(partial(Events, batches, self._files, self._since))]
+
+    def _take_past(self, batches: pa.Table) -> list[Work]:
+        """Return the works of the applications before this one; they are forgotten."""
+        works, since = [], BEGINNING
+        for past, until in self._past:
+            works.append(past.finish(partial(Events, batches, self._files, since, until)))
+            since = until
+        self._past = []
+        return works
 
 
 def between(batches: pa.Table, files: Mapping[str, int], since: Place, until: Place | None = None) -> pa.Table:

@@ -33,6 +33,8 @@ class Moment:
     """The line's time; where the log's clock knows only seconds, the sum of the lengths that lines gave."""
     fine: bool = False
     """Whether the log's clock knows milliseconds."""
+    utc: bool = False
+    """Whether its lines say that they are in UTC."""
 
 
 @dataclass(slots=True)
