@@ -16,7 +16,7 @@ from advisor.contract import Promise
 from advisor.metrics import Estimate, measure
 from advisor.metrics.units import milliseconds
 from advisor.savings import in_common
-from advisor.savings.common import HAS_PARTS
+from advisor.savings.promise import HAS_PARTS
 from advisor.sources.sightings.line import Told
 from advisor.sources.sightings.plan import read_physical_plan
 from advisor.sources.sightings.region import sight

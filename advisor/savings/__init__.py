@@ -1,7 +1,6 @@
 """What a step would save: promises with an interval, from the run's own batches, calibrated by trials."""
 
-from advisor.savings.common import exclude, in_common, made_at_once, sets
-from advisor.savings.promise import promise
+from advisor.savings.promise import exclude, in_common, made_at_once, promise, sets
 from advisor.savings.saving import per_batch, per_record, saves_in
 
 __all__ = ["exclude", "in_common", "made_at_once", "per_batch", "per_record", "promise", "saves_in", "sets"]

@@ -12,8 +12,7 @@ from advisor.metrics import Estimate, Missing, named, sure
 from advisor.metrics.capacity import lines
 from advisor.metrics.interval import advised_after_ms
 from advisor.metrics.latency import Mixture, mixture, mixture_quantiles, record_latency_ms, rows_with_spikes
-from advisor.savings.common import in_common
-from advisor.savings.promise import promise
+from advisor.savings.promise import in_common, promise
 from advisor.savings.saving import AFTER_SINK, OF_RECORDS, of_records, waits_follow
 from advisor.window import PHASES, Window
 
