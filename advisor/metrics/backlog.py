@@ -8,7 +8,15 @@ import re
 import numpy as np
 
 from advisor.batches import kafka_offsets
-from advisor.metrics.flow import files_taken, files_waiting, full_of_files_share, passed_ms, rows_taken, sum_of_sources
+from advisor.metrics.flow import (
+    files_taken,
+    files_waiting,
+    full_of_files_share,
+    leaves_a_pause,
+    passed_ms,
+    rows_taken,
+    sum_of_sources,
+)
 from advisor.metrics.metric import Estimate, batch_metric, window_metric
 from advisor.metrics.missing import NO_BATCHES, NO_INTERVAL, Missing, needed
 from advisor.metrics.slopes import trend
@@ -102,7 +110,10 @@ def _age(window: Window, waiting: np.ndarray, taken: np.ndarray) -> np.ndarray |
 
 @window_metric("share", "count", label="the share of batches longer than the interval")
 def over_interval_share(window: Window) -> float | Missing:
-    """Share of the batches that took longer than the trigger interval."""
+    """Share of the batches that took longer than the trigger interval and held up the next one.
+
+    Where the next one begins later than at once, triggers found nothing: the query waits for rows, not they for it.
+    """
     interval, trigger = window.facts.number("trigger_interval_ms"), window.facts.get("trigger")
     if (trigger is not None and trigger.value != "processing_time") or interval == 0:
         inferred = trigger is not None and trigger.origin == "inferred"
@@ -110,7 +121,8 @@ def over_interval_share(window: Window) -> float | Missing:
         return Missing(f"{no} to overrun, and the sources do not report a backlog")
     if interval is None:
         return NO_INTERVAL
-    return float((window.batches["trigger_execution_ms"] > interval).mean()) if len(window) else NO_BATCHES
+    late = (window.batches["trigger_execution_ms"] > interval) & ~leaves_a_pause(window)
+    return float(late.mean()) if len(window) else NO_BATCHES
 
 
 @window_metric("share", "count", label="the share of late batches")

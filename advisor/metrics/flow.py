@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 
+from advisor.batches import whole_seconds
 from advisor.metrics.addbatch import of_jobs
 from advisor.metrics.metric import batch_metric, remembered, window_metric
 from advisor.metrics.missing import NO_BATCHES, Missing, needed
@@ -173,6 +174,14 @@ def full_of_files_share(window: Window) -> float | Missing:
     if not present.any():
         return Missing("one batch does not show whether it waited")
     return float(((files == limit) & at_once)[1:][present].mean())
+
+
+def leaves_a_pause(window: Window) -> np.ndarray:
+    """Return behind which batches the next one surely began later than at once."""
+    took, starts = (window.batches[name] for name in ("trigger_execution_ms", "timestamp"))
+    follows, since = since_last(window.batches["batch_id"]), since_last(starts)
+    pause = np.append(np.where(follows == 1, since, np.nan)[1:] - took[:-1], np.nan)
+    return pause > _AT_ONCE * took + _AT_ONCE_MS + (1000 if whole_seconds(starts) else 0)
 
 
 def files_taken(window: Window) -> np.ndarray:
