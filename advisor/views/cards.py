@@ -12,9 +12,8 @@ from advisor.contract import Comparisons, QueryEntry, Report, Trial
 from advisor.report.series import fewer
 from advisor.views import comparison
 from advisor.views.charts import Chart, can_draw, charts, drawn
-from advisor.views.charts.beforeafter import before_and_after, measured_by_run
+from advisor.views.charts.bars import before_and_after, measured_by_run, waterfall
 from advisor.views.charts.chart import style
-from advisor.views.charts.waterfall import waterfall
 from advisor.views.clean import clean_all
 from advisor.views.selection import Selection, selections
 from advisor.views.templating import environment

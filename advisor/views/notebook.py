@@ -15,8 +15,8 @@ from advisor.report.series import fewer
 from advisor.views import wording
 from advisor.views.cards import chart_as_html, next_name
 from advisor.views.charts import Chart, can_draw, charts, drawn
+from advisor.views.charts.bars import waterfall_chart
 from advisor.views.charts.chart import VEGA_LITE, plain_colours
-from advisor.views.charts.waterfall import waterfall_chart
 from advisor.views.clean import clean_all
 from advisor.views.selection import selections
 

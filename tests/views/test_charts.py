@@ -12,7 +12,7 @@ import pytest
 from advisor.api import analyze
 from advisor.contract import Advice, Promise, QueryEntry
 from advisor.views.charts import Chart, charts
-from advisor.views.charts.beforeafter import before_and_after
+from advisor.views.charts.bars import before_and_after
 from tests.made import events
 from tests.views.test_comparison import compared, faster, nothing
 

@@ -21,7 +21,7 @@ from advisor.contract import QueryEntry, Series
 from advisor.errors import UsageError
 from advisor.report.series import fewer
 from advisor.views.charts import Chart, charts, drawn, library
-from advisor.views.charts.waterfall import waterfall
+from advisor.views.charts.bars import waterfall
 from advisor.views.page import OPEN, TOGETHER, packed, report_as_page
 from tests.made import events
 from tests.views.reports import dead, healthy, report, slow
