@@ -11,6 +11,7 @@ HEAD: Final = 512
 """How many bytes at the beginning of a file show its kind."""
 _UNPACK: Final = "unpack it, and give the log in it"
 _OTHER_CODEC: Final = "write event logs with spark.eventLog.compression.codec=zstd, which can be read"
+_DECRYPT: Final = "decrypt it, and give the log in it"
 _LOG: Final = "give the log itself, as text"
 _LOGS: Final = "tables are not read: give the logs that they were made of"
 _ZIPPED: Final = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
@@ -24,6 +25,10 @@ _KINDS: Final[Mapping[str, tuple[str, tuple[tuple[int, bytes], ...]]]] = {
     "an xz file": (_UNPACK, ((0, b"\xfd7zXZ\x00"),)),
     "a file of compress": (_UNPACK, ((0, b"\x1f\x9d"),)),
     "a Snappy file": (_UNPACK, ((0, b"\xff\x06\x00\x00sNaPpY"),)),
+    "a packed file": (  # inside a packed one, or behind what zstd skips
+        _UNPACK,
+        ((0, b"\x1f\x8b\x08"), (0, b"\x28\xb5\x2f\xfd"), *((0, b"%c\x2a\x4d\x18" % n) for n in range(0x50, 0x60))),
+    ),
     "compressed with Snappy": (_OTHER_CODEC, ((0, b"\x82SNAPPY\x00"),)),
     "compressed with LZF": (_OTHER_CODEC, ((0, b"ZV\x00"), (0, b"ZV\x01"))),
     _OFFICE: ("save it as text or as CSV, and give that", ((0, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), (0, b"{\\rtf"))),
@@ -49,7 +54,7 @@ _KINDS: Final[Mapping[str, tuple[str, tuple[tuple[int, bytes], ...]]]] = {
     "a Java heap dump": (_LOG, ((0, b"JAVA PROFILE 1.0"),)),
     "a Java flight recording": (_LOG, ((0, b"FLR\x00"),)),
     "encrypted": (
-        "decrypt it, and give the log in it",
+        _DECRYPT,
         ((0, b"-----BEGIN PGP MESSAGE-----"), (0, b"Salted__"), (0, b"age-encryption.org/")),
     ),
 }  # fmt: skip
@@ -61,6 +66,12 @@ def container(head: bytes) -> str | None:
     if head.startswith(_ZIPPED) and any(name in head for name in _OF_OFFICE):
         return _OFFICE
     return next((kind for kind, (_, marks) in _KINDS.items() if any(head.startswith(m, at) for at, m in marks)), None)
+
+
+def packed(kind: str | None) -> str | None:
+    """Why a file of this kind, which may hold a log, was not read, and what would do; None of any other file."""
+    give = _KINDS[kind][0] if kind else None
+    return f"not read: it is {kind}; {give}" if give in (_UNPACK, _OTHER_CODEC, _DECRYPT) else None
 
 
 def all_of(kinds: Sequence[str | None]) -> tuple[str | None, str | None]:

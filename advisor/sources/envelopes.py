@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from bisect import bisect_right
+from collections.abc import Iterator
 from contextlib import suppress
 from itertools import accumulate
 from typing import Any, NamedTuple
@@ -198,13 +199,21 @@ def _of_cells(raw: bytes, head: bytes) -> list[str]:
         if column is not None and len(names) > 1:
             lines = raw.decode("utf-8-sig", "replace").replace("\0", "").splitlines(keepends=True)
             with suppress(csv.Error):
-                rows = [row for row in csv.reader(lines[1:], delimiter=delimiter) if row]
-                if any(_OPENED in cell for row in rows if len(row) != len(names) for cell in row):
-                    return []  # lines that are no rows of it
-                cells = [row[column] for row in rows if len(row) > column]
+                cells = list(_cells(lines[1:], delimiter, column, len(names)))
                 in_lines = any(cell.endswith(_OPENED) for cell in cells)
                 return cells if in_lines or _OF_STAGES in raw else []  # a whole event is read in its cell
     return []
+
+
+def _cells(lines: list[str], delimiter: str, column: int, columns: int) -> Iterator[str]:
+    """The cells of a column; lines that are no rows of the table as they stand."""
+    rows, begun = csv.reader(lines, delimiter=delimiter), 0
+    for row in rows:
+        begun, ended = rows.line_num, begun
+        if len(row) == columns:
+            yield row[column]
+        else:
+            yield from lines[ended:begun]
 
 
 def _oldest_first(lines: list[str]) -> list[str]:

@@ -4,6 +4,7 @@ import bz2
 import gzip
 import io
 import json
+import lzma
 import os
 import random
 import subprocess
@@ -505,6 +506,14 @@ def test_a_log_that_is_cut_off_while_it_is_read(tmp_path: Path, monkeypatch: pyt
     (broken,) = found.broken
     assert broken.reason == f"cut off while it was read: of {size:,} bytes 9,000 were there"
     assert broken.file == str(path)
+
+
+@pytest.mark.parametrize("pack", [lzma.compress, lambda raw: gzip.compress(gzip.compress(raw))])
+def test_a_log_that_is_not_unpacked_is_named_beside_others(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
+    written(tmp_path, log())
+    written(tmp_path, pack(log()), "other.log.gz")
+    found = files.read([tmp_path])
+    assert (found.events, [Path(one.file).name for one in found.broken]) == (3, ["other.log.gz"])
 
 
 @pytest.mark.parametrize("forms", [(compact, pretty, pretty), (compact, pretty, compact), (pretty, compact, pretty)])
