@@ -106,6 +106,8 @@ def test_nor_is_anything_else_that_is_read(option: str, tmp_path: Path) -> None:
     result = run("analyze", LOG, option, str(given), "--output", str(file))
     assert result.exit_code == 2 and "name another" in one_line(result)
     assert file.read_text() == "queries: {}\n"
+    beside = run("analyze", LOG, "--save", str(tmp_path / "advisor.yaml"))
+    assert beside.exit_code == 2 and "name another" in one_line(beside)
 
 
 def test_a_report_goes_into_a_pipe() -> None:

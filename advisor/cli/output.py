@@ -43,10 +43,12 @@ def check_output(options: Mapping[str, Any], paths: Iterable[str] = ()) -> None:
 
 
 def check_new(option: str, output: str, paths: Iterable[str], checkpoint: str | None = None) -> None:
-    """Raise UsageError where no file of this name can be written, where it is one of the files that are read, and where
-    it lies in a checkpoint.
+    """Raise UsageError where no file of this name can be written, where it is one of the files that are read, as the
+    configuration beside the logs is, and where it lies in a checkpoint.
     """
     check_place(option, Path(output))
+    if Path(output).name == "advisor.yaml":
+        raise UsageError(f"{option} {output}", "has the name of a configuration", "name another file")
     if checkpoint and Path(output).resolve().is_relative_to(Path(checkpoint).resolve()):
         raise UsageError(f"{option} {output}", "lies in the checkpoint, where nothing is ever written", "name another")
     if not Path(output).is_file():
