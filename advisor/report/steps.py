@@ -61,8 +61,11 @@ def leaves_the_loss(judged: Judged, loss: Loss | None, best: BestStep | None) ->
         return interval is not None and batch - best.advice.saves_ms.likely > interval
     if loss.kind in ("batches", *GRAVE):
         return False
-    if best.rule in _asked(judged.judgement.findings, loss, judged.catalogue.rules):
+    findings = judged.judgement.findings
+    if best.rule in _asked(findings, loss, judged.catalogue.rules):
         return False
+    if loss.rule and any(one.rule == best.rule and one.explained_by == loss.rule for one in findings):
+        return False  # the same loss, less exactly
     columns = next((one.columns for one in judged.catalogue.phases.phases if one.kind == loss.kind), ())
     shortened = set(best.advice.saves_in)
     known = shortened or loss.kind != "add_batch"  # what a step does that promises nothing is mostly in addBatch
