@@ -179,7 +179,7 @@ def test_the_listing_of_a_table_is_work_on_that_table(kinds: tuple[str, ...], se
         job = Job(number, Batch("query", "run", 3), number * 100, number * 100 + 50)
         work.starts(job, [number])
         work.completes(Attempt(job, number, 0, job.start, job.start + 50, kind, "", True, 2), number)
-    stages, _ = tables([work], SCHEMA.empty_table())
+    stages = tables([work], SCHEMA.empty_table())["stages"]
     assert stages["kind"].to_pylist() == settled
 
 

@@ -139,10 +139,12 @@ def _followed(one: Input) -> _Plain | _Packed:
             head = file.read(containers.HEAD)
     except OSError as error:
         raise InputError(one.path, error.strerror or type(error).__name__, "give files that can be read") from None
+    if is_packed(head[:16]):
+        return _Packed(one)
     says, give = containers.all_of([containers.container(head)])
     if says and give and one.named and not head.isascii():  # a log may begin with any letters
         raise InputError(shown(one.path), says, give)
-    return _Packed(one) if is_packed(head[:16]) else _Plain(one)
+    return _Plain(one)
 
 
 class _Plain:
