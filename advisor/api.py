@@ -110,11 +110,11 @@ def _only(report: Report, query: str | None) -> Report:
 
 def _shown(reading: batches.Reading, given: _Given, packed: Packed | None = None, processes: int = 1) -> Report:
     """The report on what was read; its single batches are made of that when it is drawn."""
-    return Report(
+    report = Report(
         assemble(reading, given.rules, given.asked, packed, processes),
         lambda: assemble(reading, given.rules, replace(given.asked, series=True)),
-        *([packed.whole] if packed else []),
     )
+    return replace(report, whole=packed.whole, written=packed.written) if packed else report
 
 
 def follow(

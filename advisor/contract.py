@@ -48,15 +48,15 @@ def as_json(part: msgspec.Struct) -> str:
     return msgspec.json.format(whole, indent=2)
 
 
-def in_pieces(report: Report, whole: Callable[[QueryEntry], QueryEntry]) -> Iterator[str]:
-    """Return `as_json` of a report, a query at a time; `whole` gives an entry of which the report holds less."""
+def in_pieces(report: Report, written: Callable[[QueryEntry], str]) -> Iterator[str]:
+    """Return `as_json` of a report, a query at a time; `written` is that of a query, which may hold less here."""
     if not report.queries:
         yield as_json(report)
         return
     before, after = as_json(msgspec.structs.replace(report, queries=())).split('\n  "queries": []', 1)
     yield f'{before}\n  "queries": ['
     for nth, entry in enumerate(report.queries):
-        indented = as_json(whole(entry)).replace("\n", "\n    ")
+        indented = written(entry).replace("\n", "\n    ")
         yield f"{',' if nth else ''}\n    {indented}"
     yield f"\n  ]{after}"
 

@@ -7,12 +7,10 @@ from typing import TypeAlias
 
 import msgspec
 
-from advisor.contract import QueryEntry, encoded
+from advisor.contract import QueryEntry, as_json
 
 _SORTED_AND_LISTED = ("trigger_execution_ms", "record_latency_ms")
 """Metrics that a line about a query shows, or that decide where it stands."""
-
-
 _PIECE, _AROUND = 12_000, 3_000
 """Bytes that are compressed together, by so many more around them in the first entry: zlib looks back 32 kB."""
 Pieces: TypeAlias = tuple[bytes, ...]
@@ -29,7 +27,7 @@ class Packed:
 
     def pack(self, entry: QueryEntry) -> tuple[QueryEntry, Pieces]:
         """Return the entry without what only its own screen and its JSON show, and the whole to `hold`."""
-        whole = encoded(entry)
+        whole = as_json(entry).encode()
         self._first = self._first or whole
         shown = msgspec.structs.replace(
             entry,
@@ -57,6 +55,10 @@ class Packed:
 
     def whole(self, entry: QueryEntry) -> QueryEntry:
         """Return the whole entry."""
+        return msgspec.json.decode(self.written(entry), type=QueryEntry)
+
+    def written(self, entry: QueryEntry) -> str:
+        """Return the whole entry as JSON."""
         pieces = enumerate(self._entries[entry.run_id])
         whole = (zlib.decompressobj(zdict=self._beside(nth * _PIECE)).decompress(piece) for nth, piece in pieces)
-        return msgspec.json.decode(b"".join(whole), type=QueryEntry)
+        return b"".join(whole).decode()

@@ -101,12 +101,13 @@ class Report(Shown):
     """What `analyze` gives.
 
     `again`: the same report with the single batches of each query, which charts are drawn from; asked for at most once.
-    `whole`: gives the whole entry of a query, where `typed` holds less of it.
+    `whole`: gives the whole entry of a query, where `typed` holds less of it; `written`: the same as JSON.
     """
 
     typed: contract.Report
     again: Callable[[], contract.Report] | None = field(default=None, repr=False)
     whole: Callable[[contract.QueryEntry], contract.QueryEntry] = field(default=lambda entry: entry, repr=False)
+    written: Callable[[contract.QueryEntry], str] = field(default=as_json, repr=False)
 
     @property
     def queries(self) -> list[dict[str, Any]]:
@@ -126,7 +127,7 @@ class Report(Shown):
 
     def json_in_pieces(self) -> Iterator[str]:
         """The whole as JSON text, a query at a time."""
-        return in_pieces(self.typed, self.whole)
+        return in_pieces(self.typed, self.written)
 
     def to_json(self) -> str:
         """The whole as JSON text."""

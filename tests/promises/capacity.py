@@ -2,11 +2,11 @@
 
 `python -m tests.promises.capacity [--list] [--only TEXT]` runs the workloads beside each other on this machine (Kafka
 needs the group lab), each twice: with a load that rises until batches outlast their interval, and at half of what it
-then holds, stopped for two minutes and started again. A row costs a wait of 2 ms, not computing, so that what a query
-holds follows little of what else the machine does; an idle machine is needed all the same. The progress of both runs is
-kept in `capacity/`. `--judge` reads it and judges: the first run's batches that took at most two thirds of the interval
-give the promise; its later ones and the second run tell what came of it. `lost-in-noise` is an
-older run on a busy machine, with rows of 20 ms, for a test.
+then holds, stopped for two minutes and started again. A row costs a wait, not computing, so that what a query holds
+follows little of what else the machine does: one row in ten waits 20 ms, since the eight queries beside each other made
+half as much again of a wait of 2 ms in each. The progress of both runs is kept in `capacity/`. `--judge` reads it and
+judges: the first run's batches that took at most two thirds of the interval give the promise; its later ones and the
+second run tell what came of it. `lost-in-noise` is an older run on a busy machine, with rows of 20 ms, for a test.
 """
 
 from __future__ import annotations
@@ -39,14 +39,17 @@ from tests.promises.run import SESSION, kafka, parser
 
 KEPT = Path(__file__).with_name("capacity")
 INTERVAL_MS = 10_000
-SECONDS, OUTAGE = 900.0, 120.0
-ROW_MS = 2
+WARM_UP, SECONDS, OUTAGE = 120.0, 900.0, 120.0
+"""How long the code of a query is warmed, by another run of it, its load rises, and it is stopped."""
+ROW_MS, EVERY = 20, 10
+"""One row in so many waits, and how long: 2 ms a row on average. Spark's own source cannot rise by less than a row."""
 LIMIT = 2 / 3
 """Of the interval: so long batches give the promise."""
-RISES_TO = 1000.0
-"""Rows a second at the end; two tasks hold at most 1,000. Spark's own source rises by whole rows each second."""
+RISES_TO = 1300.0
+"""Rows a second at the end; two tasks hold at most 1,000. Spark's own source rises by a row each second: to 900."""
 Rate = Callable[[float], float]
-WORK = f"java_method('java.lang.Thread', 'sleep', CAST({ROW_MS} AS BIGINT)) AS work"
+WAITS = f"java_method('java.lang.Thread', 'sleep', CAST({ROW_MS} AS BIGINT))"
+WORK = f"CASE WHEN (value DIV 2) % {EVERY} = 0 THEN {WAITS} END AS work"
 
 
 @dataclass
@@ -187,6 +190,8 @@ def main() -> None:
     settings = SESSION | {
         "spark.master": "local[20]",
         "spark.scheduler.mode": "FAIR",
+        "spark.sql.files.minPartitionNum": "2",
+        "spark.sql.files.openCostInBytes": "1",  # else many small files are many tasks
         "spark.sql.streaming.numRecentProgressUpdates": "2000",
     }
     with session("capacity", settings) as spark, ExitStack() as stack:
@@ -215,6 +220,7 @@ def _measured(spark: Any, name: str, address: str) -> dict[str, float]:
                     found += _events(writer, 300.0, until_calm=True)
         return found
 
+    run(0.2 * RISES_TO, None, WARM_UP)
     rising = run(RISES_TO, SECONDS, SECONDS)
     half = 0.5 * _fitted(rising, fixed)
     drained = run(half, None, 40.0, OUTAGE)
