@@ -149,8 +149,7 @@ def _queries(paths: tuple[str, ...], options: dict[str, Any]) -> Level | None:
     with _wanted(paths, options) as wanted:
         own = {name: options[name] for name in ("stages", "query", "checkpoint", "save")}
         own |= {"series": options["form"] == "html", "packed": as_json or options["form"] == "text"}
-        own["processes"] = _PROCESSES
-        report = judge(paths, **own, **wanted)
+        report = judge(paths, processes=_PROCESSES, **own, **wanted)
     read = report.typed.input
     if read.read_by_jvm:
         from advisor.views.fleet import by_jvm

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import mkdtemp
@@ -35,7 +36,8 @@ def demo(workload: str, no_spark: bool) -> None:
         shown.append(report)
         show(rendered(report, {"form": "text", "output": None, "no_color": False}))
 
-    run(Stage(click.echo, printed, _lines()), workload=workload, no_spark=no_spark)
+    advance = _bar if sys.stderr.isatty() else _lines()
+    run(Stage(click.echo, printed, advance), workload=workload, no_spark=no_spark)
     click.echo(_page(shown[-1]))
 
 
@@ -51,6 +53,12 @@ def _page(report: Report) -> str:
     place = Path(mkdtemp(prefix="latency-advisor-")) / "report.html"
     write_whole(place, page)
     return f"The last report as a page with charts, to open in a browser: {place}"
+
+
+def _bar(words: str, done: float) -> None:
+    """Write one line again and again, and leave it when it is full."""
+    bar = "█" * round(30 * done)
+    click.echo(f"\r   {bar:<30} {words:<30}", err=True, nl=done >= 1)
 
 
 def _lines() -> Callable[[str, float], None]:

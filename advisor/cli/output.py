@@ -46,8 +46,10 @@ def check_new(option: str, output: str, paths: Iterable[str], checkpoint: str | 
     """Raise UsageError where no file of this name can be written, where it is one of the files that are read, as the
     configuration beside the logs is, and where it lies in a checkpoint.
     """
+    from advisor.config import NAME
+
     check_place(option, Path(output))
-    if Path(output).name == "advisor.yaml":
+    if Path(output).name == NAME:
         raise UsageError(f"{option} {output}", "has the name of a configuration", "name another file")
     if checkpoint and Path(output).resolve().is_relative_to(Path(checkpoint).resolve()):
         raise UsageError(f"{option} {output}", "lies in the checkpoint, where nothing is ever written", "name another")

@@ -128,7 +128,7 @@ def infer_trigger(executed: Columns) -> dict[str, Known]:
     paced = _paced(executed)
     steps = paced.steps[np.isfinite(paced.steps) & (executed["input_rows_per_second"] >= _LEAST_ROUNDED)]
     since = middle(steps) if len(steps) else np.nan
-    interval = _interval_of(starts, durations, since)
+    interval = _interval_of(starts, pauses, since)
     if interval is not None and not since <= 5 * LATE_MS:  # else triggers lie between: a source delivers at such times
         return _every(interval, "progress" if since >= interval / 2 else "inferred")
     if _polls_at_once(paced):
@@ -143,17 +143,16 @@ def _every(interval: int, origin: str) -> dict[str, Known]:
     return {"trigger": Known("processing_time", origin), "trigger_interval_ms": Known(interval, origin)}
 
 
-def _interval_of(starts: np.ndarray, durations: np.ndarray, since_trigger: float) -> int | None:
+def _interval_of(starts: np.ndarray, pauses: np.ndarray, since_trigger: float) -> int | None:
     """The longest interval at whose multiples nearly all starts after a wait lie, and that most waits do not exceed.
 
     It is a usual one, or the usual step between starts or triggers, rounded to what a person writes. Behind a batch
     that outlasts it, the next one waits for no multiple.
     """
-    pauses = np.diff(starts) - durations[:-1]
     waited = pauses > LATE_MS
     if waited.sum() < _WAITS:
         return None
-    begun, ended = starts[:-1][waited], (starts + durations)[:-1][waited]
+    begun, ended = starts[:-1][waited], (starts[1:] - pauses)[waited]
     after, waits, usual = starts[1:][waited], pauses[waited], middle(np.diff(starts)[waited])
     shortest = usual if whole_seconds(starts) else 0  # where seconds were cut, all lie at multiples of one
     steps = (usual, usual if np.isnan(since_trigger) else since_trigger)

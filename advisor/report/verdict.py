@@ -71,7 +71,7 @@ def _keeps_up(judged: Judged, loss: Loss | None, unopened: bool) -> Calm | None:
 
 
 def _found_a_fault(judged: Judged, loss: Loss | None) -> bool:
-    """Whether a rule found more than a loss that only who wishes so would end, and what is smaller and not grave."""
+    """Whether a rule found a fault: a loss that is a choice is none, nor is what is smaller, unless it is grave."""
     found, rules = judged.judgement.findings, judged.catalogue.rules
     is_a_choice = loss is not None and wish(judged, loss.rule) is not None
     return bool(found) and (not is_a_choice or any(rules[one.rule].grave for one in found))
