@@ -140,11 +140,11 @@ def in_a_line(query: QueryEntry) -> str:
     if loss is None:
         return f"stopped with an error: {best.advice.do}" if best and query.terminated else query.verdict
     if best and (why(query) or query.screen.loss_stays):
-        return f"{best.title}: {best.advice.do}"
+        return f"{best.title}: {offer(query) or best.advice.do}"
     needs_a_checkpoint = _with_a_new_checkpoint(query)
     nothing = "not judged yet" if query.screen.not_judged_yet else "no rule knows a change"
     other = f"{needs_a_checkpoint[0].do} (a new checkpoint)" if needs_a_checkpoint else nothing
-    return f"{loss_name(loss)}: {best.advice.do if best else other}"
+    return f"{loss_name(loss)}: {(offer(query) or best.advice.do) if best else other}"
 
 
 def offer(query: QueryEntry) -> str:
