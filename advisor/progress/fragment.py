@@ -180,6 +180,8 @@ class _Reader:
             for prose in [*thing][: [*thing].index(key) + 1]:  # it was about the record that begins behind it
                 del thing[prose]
         if key in thing or (key in _ONLY_ONCE and self._depth > 1):
+            opened = self._text.rfind("{", 0, token.start)
+            self.at = self.at if self._text[opened + 1 : token.start].strip() else opened
             self._stopped = True  # the next record has begun
             return False
         self._take()

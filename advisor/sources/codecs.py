@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import codecs
 import gzip
+import re
 import zlib
 from collections.abc import Callable, Iterator
 from typing import IO, Any
@@ -17,6 +18,9 @@ _HIGHEST_RATIO = 500
 _LONGEST_LZ4_BLOCK = 64 << 20
 _LZ4_BLOCK = b"LZ4Block"
 _LZ4_HEADER = 21
+_WIDE_LETTERS = re.compile(rb"(?:[\t-~]\0{1,3}){8}")
+_NARROW_LETTERS = re.compile(rb"[^\0]{256}")
+"""More than stand together in text of two bytes a letter, and fewer than any event has."""
 
 
 class Torn(Exception):  # noqa: N818 - named after what happened to the file
@@ -66,9 +70,9 @@ def refuse_ratio(given: int, taken: int) -> None:
         raise Torn(f"unpacks to more than {_HIGHEST_RATIO} times its size: not read further")
 
 
-def is_packed(head: bytes) -> bool:
-    """Whether a file that begins with `head` is compressed."""
-    return _unpacker(head) is not _plain
+def is_packed(*ends: bytes) -> bool:
+    """Whether a file that begins with these bytes is compressed, or of wide letters, or ends with some."""
+    return any(_unpacker(end) is not _plain for end in ends)
 
 
 _Unpack = Callable[[Source], Iterator[bytes]]
@@ -86,8 +90,9 @@ def _is_wide(head: bytes, size: int, zeros: tuple[int, ...]) -> bool:
 
 
 def _plain(source: Source) -> Iterator[bytes]:
+    """Text of one byte a letter, to which a shell of Windows may have appended some of several."""
     while block := source.read(BLOCK):
-        yield block
+        yield block.replace(b"\0", b"") if b"\0" in block and _WIDE_LETTERS.search(block) else block
 
 
 def _through(opened: Callable[[Any], Any]) -> _Unpack:
@@ -130,12 +135,20 @@ def _exactly(source: Source, size: int) -> bytes:
 
 
 def _wide(encoding: str) -> _Unpack:
-    """Text of two or four bytes a character: a shell of Windows writes it where a command's output goes into a file."""
+    """Text of two or four bytes a character: a shell of Windows writes it where a command's output goes into a file.
+
+    Another program may have appended text of one.
+    """
 
     def decode(source: Source) -> Iterator[bytes]:
         decoder = codecs.getincrementaldecoder(encoding)("replace")
         while block := source.read(BLOCK):
-            yield decoder.decode(block).encode("utf-8", "replace")
+            narrow = _NARROW_LETTERS.search(block)
+            wide = block[: narrow.start()] if narrow else block
+            yield decoder.decode(wide).encode("utf-8", "replace")
+            if narrow:
+                yield block[narrow.start() :].replace(b"\0", b"")
+                yield from _plain(source)
         yield decoder.decode(b"", final=True).encode()
 
     return decode

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
@@ -43,7 +44,7 @@ _OF_STAGES = b"DAGScheduler: "
 _ID = re.compile(rb'"id\\?"\s*:')
 _OPENED = "made progress: {"
 _OCTETS = re.compile(rb'"MESSAGE"\s*:\s*\[')
-_DEEPEST = 3
+_DEEPEST = 20
 _CRI = re.compile(rb"\S{19,40} std(?:out|err) ([FP]) ")
 
 
@@ -154,10 +155,18 @@ def _newest_first(raw: bytes) -> bool:
 
 def _of_document(raw: bytes) -> list[str]:
     try:
-        entries = _entries(msgspec.json.decode(raw), 0)
-    except UNUSUAL:
+        entries = _entries(json.loads(raw, object_pairs_hook=_each), 0)
+    except (ValueError, RecursionError):
         return []
     return [text for entry in entries for text in _texts(entry)]
+
+
+def _each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object; a name that stands in it twice is two names."""
+    last = dict(pairs)
+    if len(last) == len(pairs):
+        return last
+    return {name if last[name] is value else f"{name} {at}": value for at, (name, value) in enumerate(pairs)}
 
 
 def _entries(thing: Any, depth: int) -> list[Any]:
@@ -212,6 +221,7 @@ def _cells(lines: list[str], delimiter: str, column: int, columns: int) -> Itera
         begun, ended = rows.line_num, begun
         if len(row) == columns:
             yield row[column]
+            yield from (event for event in _events(row, 0) if event not in row[column])
         else:
             yield from lines[ended:begun]
 

@@ -144,6 +144,8 @@ PACKED = {
     "UTF-16 without a mark, big-endian": lambda raw: raw.decode().encode("utf-16-be"),
     "UTF-32": lambda raw: raw.decode().encode("utf-32"),
     "UTF-32 without a mark": lambda raw: raw.decode().encode("utf-32-be"),
+    "UTF-16 behind UTF-8, as PowerShell appends": lambda raw: raw[:2000] + raw[2000:].decode().encode("utf-16-le"),
+    "UTF-8 behind UTF-16": lambda raw: raw[:2000].decode().encode("utf-16") + raw[2000:],
     "UTF-16, big-endian": lambda raw: b"\xfe\xff" + raw.decode().encode("utf-16-be"),
     "bz2 in streams": lambda raw: bz2.compress(raw[:1000]) + bz2.compress(raw[1000:]),
 }
@@ -157,6 +159,11 @@ def test_compressed_files(tmp_path: Path, pack: object, raw: bytes) -> None:
     assert found.batches.drop_columns(["file", "log"]).equals(plain.batches.drop_columns(["file", "log"]))
     assert found.bytes == len(raw)
     assert not found.broken
+
+
+def test_utf_16_between_utf_8_is_named(tmp_path: Path) -> None:
+    found = reading(tmp_path, log() + log().decode().encode("utf-16-le") + log(), "driver.log")
+    assert (found.events, ["UTF-16" in one.reason for one in found.broken]) == (3, [True] * 3)
 
 
 @pytest.mark.parametrize("pack", [PACKED["gz"], PACKED["zstd"], PACKED["lz4 of Spark"], PACKED["bz2"]])
@@ -523,6 +530,16 @@ def test_events_of_one_line_and_of_many_stand_in_one_file(
     text = "\n".join(form(event) for form, event in zip(forms, made(), strict=True))
     found = files.read([written(tmp_path, text.encode())])
     assert (found.events, len(found.broken)) == (3, 0)
+
+
+def test_a_torn_record_swallows_no_whole_one_without_a_marker(tmp_path: Path) -> None:
+    first, second, torn = made()
+    for cut in range(1, len(whole := compact(torn)) - 1, 79):
+        lines = [f"{LOGGER}Streaming query made progress: {text}" for text in (compact(first), whole[:cut])]
+        found = files.read([written(tmp_path, "\n".join([*lines, compact(second), *lines[:1]]).encode())])
+        assert (found.events, len(found.broken)) == (2, 1), whole[:cut]
+        found = files.read([written(tmp_path, "\n".join([compact(first), whole[:cut], compact(second)]).encode())])
+        assert (found.events, len(found.broken)) == (2, int(cut > 1)), whole[:cut]
 
 
 @pytest.mark.parametrize("step", [700, 1_500, 4_000])

@@ -146,12 +146,15 @@ def _read_loose(buffer: Buffer, line: int, position: int, limit: int, whole: boo
     if not has_anchor(buffer, begin, limit):
         if not whole:
             return -1
-        early = early_piece(buffer, begin, limit, "cut off: it ends before its durations")
-        keep(early._replace(start=position), harvest)
+        _note_early(buffer, begin, position, limit, harvest)
         return position + _MARKER_SIZE
     stop = position + _MARKER_SIZE
     for found in find_events(buffer, begin, limit):
         if found.event is not None:
+            opened = buffer.find(b"{", stop, found.start)
+            if opened >= 0 and buffer.find(b"\n", opened, found.start) >= 0:  # the event has no marker of its own
+                _note_early(buffer, begin, position, found.start, harvest)
+                position = found.start
             harvest.add(found.event, min(position, found.start), found.end)
             return max(stop, found.end)
         if not whole and found.open:
@@ -159,6 +162,12 @@ def _read_loose(buffer: Buffer, line: int, position: int, limit: int, whole: boo
         keep(found._replace(start=min(position, found.start)), harvest)
         return max(stop, found.end)
     return stop
+
+
+def _note_early(buffer: Buffer, begin: int, position: int, end: int, harvest: Harvest) -> None:
+    """Note the record of the marker at `position`, which ends before `end` without durations."""
+    early = early_piece(buffer, begin, end, "cut off: it ends before its durations")
+    keep(early._replace(start=position), harvest)
 
 
 def line_of(buffer: Buffer, position: int, begin: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from advisor.progress import UNUSUAL, decode_usual
 from advisor.sources.formats import records
-from advisor.sources.formats.records import LONGEST_EVENT, find_events, keep, note_torn, tells_of_state
+from advisor.sources.formats.records import CUT_OFF, LONGEST_EVENT, find_events, keep, note_torn, tells_of_state
 from advisor.sources.harvest import Buffer, Harvest
 
 
@@ -53,6 +53,8 @@ def _read_loosely(buffer: Buffer, start: int, stop: int, harvest: Harvest) -> No
             harvest.add(found.event, found.start, found.end)
     if not events:
         note_torn(buffer, start, stop, harvest)
+        if b"}" not in (line := bytes(buffer[start:stop])) and b'"runId"' not in line and line.startswith(b'{"id"'):
+            harvest.add_broken(start, CUT_OFF)
 
 
 def begins(buffer: Buffer, start: int) -> int:
