@@ -26,7 +26,7 @@ from advisor.report import Asked
 from advisor.report.absent import Span, whole
 from advisor.report.assemble import refuse_many
 from advisor.sources.containers import all_of
-from advisor.sources.files import nothing_found
+from advisor.sources.files import is_empty, nothing_found
 from advisor.sources.formats.records import LONGEST_PIECE, early_piece
 from advisor.sources.harvest import LINE_UNKNOWN, MOST_BROKEN, Lines, Stretch
 from advisor.sources.paths import Input, shown
@@ -154,7 +154,7 @@ class _Hearing:
         found = [(row.key, row.note) for row in sightings.select("key", "note").collect()]
         reading = _counts(rows, self._given.inputs, summaries)
         named = any(kind == "run" for _, note in found for kind, _ in named_in(note))
-        if not (reading.events or reading.broken or reading.overruns or named):
+        if not named and is_empty(reading):
             they_are = all_of(kinds([one.path for one in self._given.inputs]))
             raise InputError(*nothing_found(self._paths, reading, *they_are))
         by_jvm = sum(len(log.files) for log in self._given.by_jvm)

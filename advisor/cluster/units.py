@@ -173,7 +173,8 @@ def look(path: str, start: int, end: int) -> Look:
         with opened(path) as place:
             head = place.read(0, HEAD)
             form = format_of(head)
-            if form.tells or is_packed(head[:16], place.read(max(0, place.size - 16), place.size)):
+            packed = is_packed(head[:16], place.read(max(0, place.size - 16), place.size)) or containers.container(head)
+            if form.tells or packed:
                 return Look(whole=True)
             return Look(form.name) if form.by_line else _marks(place, start, end)
     except (OSError, InputError):

@@ -7,6 +7,7 @@ from typing import Final
 
 from advisor.sources import saved
 
+NOT_READ: Final = "not read: it is"
 HEAD: Final = 512
 """How many bytes at the beginning of a file show its kind."""
 _UNPACK: Final = "unpack it, and give the log in it"
@@ -71,7 +72,7 @@ def container(head: bytes) -> str | None:
 def packed(kind: str | None) -> str | None:
     """Why a file of this kind, which may hold a log, was not read, and what would do; None of any other file."""
     give = _KINDS[kind][0] if kind else None
-    return f"not read: it is {kind}; {give}" if give in (_UNPACK, _OTHER_CODEC, _DECRYPT) else None
+    return f"{NOT_READ} {kind}; {give}" if give in (_UNPACK, _OTHER_CODEC, _DECRYPT) else None
 
 
 def all_of(kinds: Sequence[str | None]) -> tuple[str | None, str | None]:

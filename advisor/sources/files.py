@@ -16,7 +16,7 @@ from advisor.batches import SCHEMA, Broken, Chunks, Overrun, Reading, table_of_s
 from advisor.errors import PROGRESS_NEEDS_INFO, InputError
 from advisor.facts import Sighting
 from advisor.sources import saved
-from advisor.sources.containers import all_of, packed
+from advisor.sources.containers import NOT_READ, all_of
 from advisor.sources.paths import Input, expand, is_address, shown
 from advisor.sources.scan import Scan
 from advisor.sources.sightings.line import torn
@@ -56,8 +56,8 @@ def read(
                 memories.pop(one.log, None)
         reading = parts.reading()
     names_a_run = reading.sightings["run_id"].null_count < len(reading.sightings)
-    if len(reading.batches) or reading.broken or reading.overruns or names_a_run:
-        return replace(reading, broken=(*reading.broken, *parts.packed()))
+    if names_a_run or not is_empty(reading):
+        return reading
     if not (pasted := parts.pasted_error()):
         raise InputError(*nothing_found(paths, reading, *parts.instead()))
     return replace(reading, sightings=pa.concat_tables([table_of_sightings(pasted), reading.sightings]))
@@ -96,7 +96,7 @@ class _Parts:
         self._broken: list[Broken] = []
         self._overruns: list[Overrun] = []
         self._pasted: list[list[Sighting]] = []
-        self._containers: list[tuple[str, str | None]] = []
+        self._containers: list[str | None] = []
         self._heads: list[bytes] = []
         self._saved: list[Reading] = []
         self._files = 0
@@ -118,7 +118,7 @@ class _Parts:
         self._tell([*scan.sightings, *(torn(scan.broken, one.log) if memory else [])])
         self._overruns += scan.harvest.overruns
         self._pasted += [scan.pasted_error] if scan.pasted_error else []
-        self._containers.append((name, scan.container))
+        self._containers.append(scan.container)
         self._heads += [scan.head] if scan.head else []
 
     def _tell(self, sightings: Iterable[Sighting]) -> None:
@@ -132,12 +132,8 @@ class _Parts:
         """(what the files seem to be that hold nothing, what to give instead), as far as something shows it."""
         from advisor.catalogue import clue_alone  # noqa: PLC0415 - few inputs need what a quarter of a second imports
 
-        says, give = all_of([kind for _, kind in self._containers])
+        says, give = all_of(self._containers)
         return (says, give) if says or len(self._heads) != 1 else clue_alone(self._heads[0])
-
-    def packed(self) -> list[Broken]:
-        """An entry for each file that may hold a log, and is packed in a way that is not read."""
-        return [Broken(name, 0, 0, why) for name, kind in self._containers if (why := packed(kind))]
 
     def pasted_error(self) -> list[Sighting]:
         """Return how the query ended whose stack trace one file holds; of several nobody knows whether they are one."""
@@ -158,6 +154,12 @@ class _Parts:
             inside = self._opened.tables(reading.batches, events)
             reading = replace(reading, inside=inside, broken=(*reading.broken, *self._opened.broken))
         return Reading.merge([reading, *self._saved]) if self._saved else reading
+
+
+def is_empty(reading: Reading) -> bool:
+    """Whether nothing was found but files that are packed in a way that is not read."""
+    read = [one for one in reading.broken if not one.reason.startswith(NOT_READ)]
+    return not (reading.events or len(reading.batches) or reading.overruns or read)
 
 
 def nothing_found(

@@ -58,7 +58,8 @@ class Scan:
     @property
     def broken(self) -> list[Broken]:
         """What could not be read of the file, so far."""
-        return [*self._failed, *self.harvest.broken]
+        why = None if self.harvest.anything else containers.packed(self.container)
+        return [*self._failed, *([Broken(self.harvest.file, 0, 0, why)] if why else []), *self.harvest.broken]
 
     def read(self, path: str, *, history: bool, reached: Callable[[int], None] = lambda _: None) -> int:
         """Read the whole file at `path`, and return how many bytes it held; `reached` hears how far it is read.

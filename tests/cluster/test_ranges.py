@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import lzma
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -119,6 +120,17 @@ def test_a_file_without_permission_is_named(tmp_path: Path) -> None:
     with unprivileged():
         rows = list(reading.read_unit(units.Unit("a", (units.File(0, str(path), 10),))))
     assert ["Permission denied" in row.note for row in rows if row.kind == "broken"] == [True]
+
+
+def test_a_log_that_is_not_unpacked_is_named(tmp_path: Path) -> None:
+    (tmp_path / "driver.log").write_bytes(driver_log())
+    (tmp_path / "other.log.xz").write_bytes(lzma.compress(driver_log()))
+    for split in (300, 64 << 20):
+        found = read_apart([str(tmp_path)], split)
+        assert [(Path(one.file).name, one.reason[:28]) for one in found.broken] == [
+            ("other.log.xz", "not read: it is an xz file; ")
+        ]
+        assert_same(found, files.read([tmp_path]))
 
 
 @contextmanager

@@ -86,7 +86,8 @@ def test_of_several_files_the_first_is_told(tmp_path: Path) -> None:
 
 def test_a_log_that_lies_as_it_is_in_an_archive_is_read(tmp_path: Path) -> None:
     (tmp_path / "logs.tar").write_bytes(tarred(log()))
-    assert files.read([tmp_path / "logs.tar"]).events == 3
+    found = files.read([tmp_path / "logs.tar"])
+    assert (found.events, found.broken) == (3, ())
 
 
 @pytest.mark.parametrize("begins", [b"ORC reader begins\n", b"MZ: ", b"GIF89\n", b"%PDF-is no mark here\n"])
