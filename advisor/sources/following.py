@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
+import stat
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import pyarrow as pa
 
@@ -22,7 +23,7 @@ from advisor.sources.files import read
 from advisor.sources.formats import HEAD
 from advisor.sources.harvest import Stretch
 from advisor.sources.opening import HISTORY, LONGEST_RECORD, WINDOW
-from advisor.sources.paths import STDIN, Input, expand, in_zip, is_address, is_url, shown
+from advisor.sources.paths import STDIN, Input, expand, in_zip, is_address, is_url, log_of, shown
 from advisor.sources.scan import Scan
 from advisor.sources.sightings.line import torn
 from advisor.sources.sightings.stretches import Memory
@@ -32,8 +33,12 @@ if TYPE_CHECKING:
 
 _IDLE: Final = (b"has been idle and waiting for new data", b"StreamingQueryListener$QueryIdleEvent")
 """What Spark 3.5 and later write into a driver log and an event log every ten seconds in which there is no data."""
+_File: TypeAlias = tuple[int, int]
+"""Device and inode: what a file is, whatever its name."""
 KEPT: Final = 20_000
 """Events of a file that are kept, the newest: twice what is judged of a run."""
+_SETTLED_S: Final = 2.0
+"""By how much a file system's times may lag behind the clock."""
 _QUICK: Final = 1.0
 _SELDOM: Final = 10.0
 """Seconds for which stages may be read at each look; times as long passes between two readings that take longer."""
@@ -58,8 +63,10 @@ class Following:
                     "give local files or directories, or the address of a driver",
                 )
         self._paths = paths
-        self._growing: dict[tuple[int, int], _Plain | _Packed] = {}
+        self._growing: dict[_File, _Plain | _Packed] = {}
         self._done: list[_Plain | _Packed] = []
+        self._looked = 0.0
+        """When all files were looked at last."""
         self._inside: Mapping[str, pa.Table] = {}
         self._read_at = 0.0, 0.0
         """When stages were read, and for how many seconds."""
@@ -68,11 +75,18 @@ class Following:
 
     def poll(self) -> bool:
         """Read what is new; whether there was anything."""
+        before, self._looked = self._looked, time.time()
         there = dict(self._there())
+        if before and any(key not in self._growing for key in there):
+            there |= dict(_rotated([one for one in there.values() if one.named], before - _SETTLED_S))
         gone = [key for key in self._growing if key not in there]
         for key, one in there.items():
             if key not in self._growing:
-                self._growing[key] = _followed(one)
+                try:
+                    self._growing[key] = _followed(one)
+                except InputError:  # where it was there a moment ago, it may be there again at the next look
+                    if not before:
+                        raise
         grown = [one.grow() for one in self._growing.values()]  # of a file that is gone the rest, too
         for key in gone:
             self._growing[key].close()
@@ -111,15 +125,29 @@ class Following:
         for one in self._growing.values():
             one.close()
 
-    def _there(self) -> Iterator[tuple[tuple[int, int], Input]]:
+    def _there(self) -> Iterator[tuple[_File, Input]]:
         """Every file that can be opened, by what it is."""
         for path in self._paths:
             with suppress(InputError):  # between the old file and the new one there may be none
-                for one in expand([path]):
-                    with suppress(OSError):
-                        found = Path(one.path).stat()
-                        if not one.unfit:
-                            yield (found.st_dev, found.st_ino), one
+                yield from _regular(expand([path]))
+
+
+def _regular(inputs: Iterable[Input], since: float = 0.0) -> Iterator[tuple[_File, Input]]:
+    """The plain files that were written since a time."""
+    for one in inputs:
+        with suppress(OSError):
+            found = Path(one.path).stat()
+            if not one.unfit and stat.S_ISREG(found.st_mode) and found.st_mtime >= since:
+                yield (found.st_dev, found.st_ino), one
+
+
+def _rotated(named: Sequence[Input], since: float) -> Iterator[tuple[_File, Input]]:
+    """The files that had the names of these since a time, and have others now."""
+    logs = {one.log for one in named}
+    for place in {Path(one.path).parent for one in named}:
+        with suppress(OSError):
+            beside = [Input(path, log_of(shown(path)), False) for path in map(str, place.iterdir())]
+            yield from _regular([one for one in beside if one.log in logs], since)
 
 
 def followed(paths: Sequence[str], *, stages: bool) -> Following | Watched:
@@ -137,14 +165,14 @@ def _followed(one: Input) -> _Plain | _Packed:
     try:
         with Path(one.path).open("rb") as file:
             head = file.read(containers.HEAD)
+        if is_packed(head[:16]):
+            return _Packed(one)
+        says, give = containers.all_of([containers.container(head)])
+        if says and give and one.named and not head.isascii():  # a log may begin with any letters
+            raise InputError(shown(one.path), says, give)
+        return _Plain(one)
     except OSError as error:
         raise InputError(one.path, error.strerror or type(error).__name__, "give files that can be read") from None
-    if is_packed(head[:16]):
-        return _Packed(one)
-    says, give = containers.all_of([containers.container(head)])
-    if says and give and one.named and not head.isascii():  # a log may begin with any letters
-        raise InputError(shown(one.path), says, give)
-    return _Plain(one)
 
 
 class _Plain:

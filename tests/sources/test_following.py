@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -118,6 +119,33 @@ def test_a_renamed_file_is_read_to_its_end_and_the_next_one_from_its_beginning(t
     path.write_bytes(b"".join(lines[50:70]))
     assert following.poll()
     assert following.reading().events == 70
+
+
+def test_a_file_that_is_a_named_pipe_for_a_moment_is_read_on(tmp_path: Path, follow: Follow) -> None:
+    path, lines = tmp_path / "driver.log", LINES.splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:40]))
+    following = follow(path)
+    following.poll()
+    path.unlink()
+    os.mkfifo(path)
+    assert not following.poll()
+    path.unlink()
+    path.write_bytes(b"".join(lines[40:60]))
+    assert following.poll()
+    assert following.reading().events == 60
+
+
+def test_rotations_between_two_looks_lose_nothing(tmp_path: Path, follow: Follow) -> None:
+    path, lines = tmp_path / "driver.log", LINES.splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:30]))
+    following = follow(path)
+    following.poll()
+    for rotated in (3, 2, 1):
+        path.rename(tmp_path / f"driver.log.{rotated}")
+        path.write_bytes(b"".join(lines[60 - 10 * rotated : 70 - 10 * rotated]))
+    (tmp_path / "other.log").write_bytes(b"".join(lines[60:70]))
+    assert following.poll()
+    assert following.reading().events == 60
 
 
 def test_new_files_are_read_and_one_that_was_compressed_counts_once(tmp_path: Path, follow: Follow) -> None:
