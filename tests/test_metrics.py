@@ -604,6 +604,10 @@ class TestBusy:
         found = self.busy(self.polled(14))
         assert isinstance(found, Estimate) and found.safe == pytest.approx(0.55)
 
+    def test_rows_come_in_the_time_from_batch_to_batch(self) -> None:
+        found = measure(run_window(table(self.polled(14)), facts()), "rows_coming_per_second")
+        assert isinstance(found, Estimate) and found.safe == pytest.approx(50)
+
     def test_of_one_batch_after_an_idle_trigger_nothing_is_known(self) -> None:
         assert isinstance(self.busy(self.polled(1)), Missing)
 

@@ -12,13 +12,9 @@ import advisor
 from advisor.catalogue import load
 from advisor.cli.options import facts_given
 from advisor.contract import Advice, Promise, Target
-from advisor.engine import Judgement
 from advisor.errors import UsageError
-from advisor.facts.evidence import Run
-from advisor.report.judged import Judged
 from advisor.report.target import target
 from advisor.views.terminal import report_as_text
-from advisor.window import Window
 from tests.made import window
 from tests.test_together import finding, step
 
@@ -32,16 +28,11 @@ INTERVAL = step("interval", None, "interval_wait_ms", (), semantics="unchanged",
                 saves_latency_ms=Promise(0, 800, 1000))  # fmt: skip
 
 
-def judged(made: Window, *steps: Advice) -> Judged:
-    found = Judgement(findings=tuple(finding(one.id, one) for one in steps))
-    return Judged(Run("1", "2", "made"), 1, made, None, "restart", "running", CATALOGUE, found)
-
-
 def wanted(stat: str, ms: float, *steps: Advice, every: float | None = None, **facts: Any) -> Target:
     trigger = {"trigger": "processing_time", "trigger_interval_ms": every} if every else {"trigger": "unspecified"}
     known = {"latency_target_ms": ms, "latency_target_stat": stat, **trigger, **facts}
     made = window([ROW] * 60, interval_ms=every, **known)
-    found = target(judged(made, *steps))
+    found = target(made, [finding(one.id, one) for one in steps])
     assert found is not None
     return found
 
@@ -52,7 +43,7 @@ def ids(found: Target) -> list[str]:
 
 def test_without_a_target_nothing_is_told() -> None:
     made = window([ROW] * 60, trigger="unspecified")
-    assert target(judged(made)) is None
+    assert target(made, []) is None
 
 
 def test_what_is_reached_could_be_cheaper() -> None:

@@ -10,11 +10,11 @@ from advisor.comparison.bootstrap import DRAWS, SEED, Level
 from advisor.comparison.levels import TOTAL, Levels
 from advisor.contract import LoadEntry, LoadKind, Sides
 from advisor.metrics import Estimate, Missing
-from advisor.metrics.flow import SAME_LOAD, rows_taken
+from advisor.metrics.flow import SAME_LOAD, rows_taken, since_batch_ms
 from advisor.metrics.interval import fit
 from advisor.metrics.latency import ONE_SHOT
 from advisor.metrics.units import number
-from advisor.statistics import mean, quantile, since_last
+from advisor.statistics import mean, quantile
 from advisor.window import Window
 
 BEYOND = 1.5  # a fit is not stretched further than this beyond the rows it has seen
@@ -131,21 +131,9 @@ def rows_per_batch(window: Window) -> float:
 
 def rows_per_second(window: Window) -> float | None:
     """Return the same over the time from batch to batch, idle triggers included; None if no batch knows that time."""
-    passed = _since_batch_ms(window)
+    passed = since_batch_ms(window)
     known = ~np.isnan(passed)
     return float(np.nansum(rows_taken(window)[known])) / passed[known].sum() * 1000 if known.any() else None
-
-
-def _since_batch_ms(window: Window) -> np.ndarray:
-    """Return ms since the batch before that took rows, where no record between is missing, else since the last trigger.
-
-    Triggers that find nothing lie between: how many depends on the interval, and not on the load.
-    """
-    numbers, starts = window.batches["batch_id"], window.batches["timestamp"]
-    place = np.searchsorted(window.executed["batch_id"], numbers)
-    passed = np.where(since_last(place) == since_last(numbers), since_last(starts), np.nan)
-    found = passed if (passed > 0).any() else window.batches["interval_ms"]
-    return np.where(found > 0, found, np.nan)
 
 
 def _sides(pair: tuple[float | None, float | None]) -> Sides:

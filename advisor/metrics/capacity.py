@@ -9,7 +9,7 @@ import numpy as np
 
 from advisor.batches import Columns
 from advisor.metrics.backlog import DEFAULT_FILES, arriving, full_batches_share
-from advisor.metrics.flow import files_read, files_taken, full_of_files_share, rows_taken
+from advisor.metrics.flow import files_read, files_taken, full_of_files_share, rows_taken, since_batch_ms
 from advisor.metrics.interval import FEWEST_FOR_FIT, ROWS_FOLLOW_BATCH, ROWS_MUST_VARY, sample
 from advisor.metrics.measure import sure_part
 from advisor.metrics.metric import Estimate, remembered, window_metric
@@ -107,9 +107,9 @@ def _known(batches: Columns) -> np.ndarray:
 @window_metric("per_second", "count", label="rows that come a second")
 def rows_coming_per_second(window: Window) -> float | Missing:
     """Rows that came per second of the judged batches, with those that the backlog grew by."""
-    interval, rows = window.batches["interval_ms"], window.batches["input_rows"]
-    present = ~np.isnan(interval) & ~np.isnan(rows)
-    passed = total(interval[present])
+    since, rows = since_batch_ms(window), window.batches["input_rows"]
+    present = ~np.isnan(since) & ~np.isnan(rows)
+    passed = total(since[present])
     if not passed > 0:
         return Missing("the time between batches is not known")
     came = arriving(window)

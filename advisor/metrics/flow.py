@@ -48,6 +48,18 @@ def utilisation(window: Window) -> np.ndarray | Missing:
     return duration / np.where(since > 0, since, np.nan)
 
 
+def since_batch_ms(window: Window) -> np.ndarray:
+    """Return ms since the batch before that took rows, where no record between is missing, else since the last trigger.
+
+    Triggers that find nothing lie between: how many depends on the interval, and not on the load.
+    """
+    numbers, starts = window.batches["batch_id"], window.batches["timestamp"]
+    place = np.searchsorted(window.executed["batch_id"], numbers)
+    passed = np.where(since_last(place) == since_last(numbers), since_last(starts), np.nan)
+    found = passed if (passed > 0).any() else window.batches["interval_ms"]
+    return np.where(found > 0, found, np.nan)
+
+
 @window_metric("ms", time="latency", label="the wait for more rows")
 def held_back_wait_ms(window: Window) -> float | Missing:
     """What a record waits on average because triggers that found rows ran no batch.

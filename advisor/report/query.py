@@ -60,7 +60,7 @@ def query(judged: Judged, brief: bool = False) -> QueryEntry:
     first, last = span(window.executed) if judged.fault is None else (judged.run.first, judged.run.last)
     changed = change(judged.before, window, judged.since) if judged.before is not None else None
     loss = largest_loss(judged)
-    aim = target(judged)
+    aim = target(window, findings)
     best = on_the_way(findings, aim, loss) or best_step(findings, loss, judged.catalogue.rules)
     quiet = calm(judged, loss, is_unopened(window))
     nothing: dict[str, Any] = {"budget": {}, "worst": (), "limits": (), "screen": Screen(loss=loss)}

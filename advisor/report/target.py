@@ -11,7 +11,6 @@ from advisor.contract import Advice, Finding, Latencies, PlannedStep, Target, Ta
 from advisor.metrics import Estimate, Missing, measure, sure
 from advisor.metrics.interval import shortest_stable_interval_ms
 from advisor.metrics.phases import budget
-from advisor.report.judged import Judged
 from advisor.savings import exclude
 from advisor.savings.after import after, at_interval, at_load, can_be_modelled, now
 from advisor.statistics import rounded_up
@@ -50,9 +49,9 @@ class Way(NamedTuple):
         return len(self.steps), sum(s.legal == "if" for s in self.steps), not all(map(_measured, self.steps))
 
 
-def target(judged: Judged) -> Target | None:
+def target(window: Window, findings: Sequence[Finding]) -> Target | None:
     """Return whether the target is reached; None without one."""
-    window, wanted = judged.window, judged.window.facts.number("latency_target_ms")
+    wanted = window.facts.number("latency_target_ms")
     if wanted is None:
         return None
     stat, today = str(window.facts.value("latency_target_stat") or "p99"), now(window)
@@ -61,7 +60,7 @@ def target(judged: Judged) -> Target | None:
     if today.at(stat) <= wanted:
         return _reached(window, stat, wanted, today)
     search = Search(window, stat)
-    ways = list(search.ways(_offers(judged.judgement.findings)))
+    ways = list(search.ways(_offers(findings)))
     reaching = [way for way in ways if way.state.at(stat) <= wanted]
     if reaching:
 

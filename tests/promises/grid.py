@@ -1,9 +1,10 @@
 """Whether the advice leads to good settings: each query under a grid of them, and where the best step leads from each.
 
 `python -m tests.promises.grid [--list] [--only TEXT] [--rounds 2]` measures every point of a query's grid in turns, in
-another order each round, asks for the best step at each point, takes it where it is another point, asks again there,
-and writes grid.json and its table in docs/measurements.md. Of points that differ by less than runs do, the best one is
-best by luck: it is chosen by one half of the rounds, and how far the others lie from it is told by the other half.
+another order each round, asks at each point for the steps towards a target out of reach, takes those that lead to
+another point, asks again there, and writes grid.json and its table in docs/measurements.md. Of points that differ by
+less than runs do, the best one is best by luck: it is chosen by one half of the rounds, and how far the others lie from
+it is told by the other half.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,10 @@ from advisor.catalogue import Catalogue, load
 from advisor.cli.spark import session
 from advisor.contract import OnTrial
 from advisor.engine import judge
+from advisor.facts import Known
 from advisor.facts.confs import ASYNC_ENABLED, ASYNC_INTERVAL
 from advisor.metrics import Estimate, measure
-from advisor.report.steps import best_step
+from advisor.report.target import target
 from advisor.trials.run import Bounds, Runner
 from advisor.trials.setup import Permissions
 from advisor.trials.steps import candidate
@@ -102,8 +104,8 @@ def measured(spark: Any, grid: Grid, rounds: int) -> dict[str, Any]:
                 windows[name].append(runner.run(grid.points[name], run, f"{place}/{run}").window)
     batches = {name: [_typical(window) for window in found] for name, found in windows.items()}
     batch = {name: float(np.median(found)) for name, found in batches.items()}
-    steps = {name: _next(grid, name, found[-1], catalogue) for name, found in windows.items()}
-    ways = {name: _way(name, steps) for name in grid.points}
+    proposals = {name: proposed(grid, name, found[-1], catalogue) for name, found in windows.items()}
+    ways = {name: way(name, proposals) for name in grid.points}
     return {
         "rounds": rounds,
         "batch_ms": {name: round(ms, 1) for name, ms in batch.items()},
@@ -134,24 +136,33 @@ def _typical(window: Window) -> float:
     return found.safe
 
 
-def _next(grid: Grid, name: str, window: Window, catalogue: Catalogue) -> tuple[str, str] | None:
-    """(the best step at this point, the point that it leads to); None where there is none, or it leaves the grid."""
-    best = best_step(judge(window, catalogue).findings)
-    if best is None:
-        return None
-    step = SAME_END.get(best.step, best.step)
-    change, here = candidate([step], catalogue, window).variant, grid.points[name]
-    there = {kind: {**getattr(here, kind), **getattr(change, kind)} for kind in SET}
-    reached = (other for other, point in grid.points.items() if {kind: getattr(point, kind) for kind in SET} == there)
-    return next(((best.step, other) for other in reached if other != name), None)
+def proposed(grid: Grid, name: str, window: Window, catalogue: Catalogue) -> tuple[list[str], str]:
+    """(the steps proposed at this point for the shortest latency, the point that they lead to).
+
+    Left out are steps whose settings the grid does not vary.
+    """
+    wish = {"latency_target_ms": Known(1.0, "user"), "latency_target_stat": Known("p50", "user")}
+    asking = replace(window, facts=window.facts.having(**wish), memo={})
+    aim, taken = target(asking, judge(asking, catalogue).findings), []
+    for step in aim.steps if aim else ():
+        change, here = candidate([SAME_END.get(step.step, step.step)], catalogue, window).variant, grid.points[name]
+        there = {kind: {**getattr(here, kind), **getattr(change, kind)} for kind in SET}
+        reached = (
+            other for other, point in grid.points.items() if {kind: getattr(point, kind) for kind in SET} == there
+        )
+        other = next((one for one in reached if one != name), None)
+        if other is not None:
+            taken.append(step.step)
+            name = other
+    return taken, name
 
 
-def _way(name: str, steps: Mapping[str, tuple[str, str] | None]) -> tuple[list[str], str]:
-    """(the steps taken one after another, where they end); it ends where a step would lead back."""
+def way(name: str, proposals: Mapping[str, tuple[list[str], str]]) -> tuple[list[str], str]:
+    """(the steps taken one after another, where they end); it ends where the proposals would lead back."""
     taken, seen = [], {name}
-    while (step := steps[name]) is not None and step[1] not in seen:
-        taken.append(step[0])
-        name = step[1]
+    while (found := proposals[name])[1] not in seen:
+        taken += found[0]
+        name = found[1]
         seen.add(name)
     return taken, name
 

@@ -1,0 +1,122 @@
+"""The latency that a report says a step leaves, p50 and p99, beside Kafka's own clock after that step.
+
+`python -m tests.promises.after [--list] [--only TEXT] [--minutes N]` needs the group lab. Each case that is measured
+from topic to topic runs as it is, then with its step; the first run's batches say what the second is expected to be. A
+table in docs/measurements.md gets a row for each.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from advisor.catalogue import load
+from advisor.cli.spark import session
+from advisor.contract import OnTrial
+from advisor.metrics.phases import budget
+from advisor.savings.after import after, can_be_modelled
+from advisor.trials.run import Bounds, Run, Runner
+from advisor.trials.setup import Permissions
+from advisor.trials.steps import Candidate, candidate
+from advisor.trials.throwaway import throw_away
+from tests.promises.cases import Case, Servers, cases
+from tests.promises.run import SESSION, kafka, parser
+from tests.promises.table import MEASUREMENTS, written
+
+FILE = Path(__file__).with_name("after.json")
+BOUNDS = Bounds(runs=1, batches=60, seconds=45.0)
+WITHIN, OR_MS, HIGH_WITHIN = 0.15, 15.0, 0.30
+"""How near an expected latency must be: p50 by a share or by milliseconds, p99 by a share."""
+HEAD = (
+    "| query, step | p50 before | said after | by Kafka | p99 before | said after | by Kafka | p50, p99 near? |",
+    "|---|---:|---:|---:|---:|---:|---:|---|",
+)
+STATS = ("p50", "p99")
+
+
+def main() -> None:
+    """Run the chosen cases, those that were never measured first; the file and the table grow row by row."""
+    words = parser("after", __doc__)
+    words.add_argument("--minutes", type=float, default=60.0, help="begin none after that")
+    asked = words.parse_args()
+    names = [case.name for case in cases(Servers()) if _is_measured(case) and asked.only in case.name]
+    if asked.list or not names:
+        print("\n".join(names) or f"no case holds {asked.only!r}")
+        return
+    until, known = time.monotonic() + asked.minutes * 60, json.loads(FILE.read_text()) if FILE.exists() else {}
+    with session("after", SESSION) as spark, throw_away(spark, None) as place, kafka(spark) as address:
+        chosen = [case for case in cases(Servers(kafka=address)) if case.name in names]
+        for number, case in enumerate(sorted(chosen, key=lambda case: case.name in known)):
+            if time.monotonic() > until:
+                break
+            if (found := measured(spark, case, f"{place}/{number}", warms_up=not number)) is not None:
+                known[case.name] = found
+                FILE.write_text(json.dumps(known, indent=1) + "\n")
+            print(case.name, json.dumps(found), flush=True)
+    MEASUREMENTS.write_text(written(MEASUREMENTS.read_text(), "after", markdown(known)))
+
+
+def measured(spark: Any, case: Case, place: str, *, warms_up: bool) -> dict[str, dict[str, float]] | None:
+    """p50 and p99 in ms: before the step, as said after it, and after it; None where the step promises nothing."""
+    for key, value in (SESSION | case.conf).items():
+        if key.startswith("spark.sql."):
+            spark.conf.set(key, value)
+    runner = Runner(spark, case.build, BOUNDS, Permissions(sink=True), case.latency, load())
+    if warms_up:
+        runner.run(OnTrial(), "after-warm-up", f"{place}/warm-up", warms_up=True)
+    before = runner.run(OnTrial(), "after-as-it-is", f"{place}/before")
+    step = candidate([case.step], runner.catalogue, before.window)
+    said = _said(before, step)
+    if said is None:
+        return None
+    then = runner.run(step.variant, "after-step", f"{place}/after")
+    return {"before": _of(before), "said": said, "after": _of(then)}
+
+
+def _said(run: Run, step: Candidate) -> dict[str, float] | None:
+    steps = [one for one in step.advised(run.window) if can_be_modelled(one)]
+    if not steps or "p50" not in run.latency:
+        return None
+    found = after(run.window, steps, budget(run.window))
+    return {stat: round(found.at(stat), 1) for stat in STATS}
+
+
+def _of(run: Run) -> dict[str, float]:
+    return {stat: round(run.latency[stat], 1) for stat in STATS}
+
+
+def _is_measured(case: Case) -> bool:
+    return case.latency is not None and not case.delta
+
+
+def near(one: Mapping[str, Mapping[str, float]]) -> tuple[bool, bool]:
+    """Whether what was said of p50 and of p99 is near enough."""
+    off = {stat: abs(one["said"][stat] - one["after"][stat]) for stat in STATS}
+    return off["p50"] <= max(OR_MS, WITHIN * one["after"]["p50"]), off["p99"] <= HIGH_WITHIN * one["after"]["p99"]
+
+
+def markdown(known: Mapping[str, Mapping[str, Mapping[str, float]]]) -> str:
+    """How many are near, and a row for each case."""
+    said = [near(one) for one in known.values()]
+    return "\n".join(
+        [
+            f"p50 after the step is within 15 % or 15 ms of what the report said in {sum(one for one, _ in said)} of "
+            f"{len(said)} cases, p99 within 30 % in {sum(one for _, one in said)}.",
+            "",
+            *HEAD,
+            *(_row(name, one) for name, one in known.items()),
+        ]
+    )
+
+
+def _row(name: str, one: Mapping[str, Mapping[str, float]]) -> str:
+    cells = [f"{one[when][stat]:,.0f}" for stat in STATS for when in ("before", "said", "after")]
+    return f"| {' | '.join([name, *cells, ', '.join('yes' if answer else 'no' for answer in near(one))])} |"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
