@@ -168,8 +168,8 @@ def skew_ms(window: Window) -> np.ndarray | Missing:
 def _beyond_even(window: Window, large: np.ndarray) -> np.ndarray | Missing:
     """What these stages take beyond what they would if the work of their tasks were spread evenly."""
     of = spread(window)
-    even = np.maximum(of.rounds, 1) * of.total / of.tasks
-    return per_batch(window, np.minimum(of.wall - even, of.longest - of.total / of.tasks), large)
+    share = of.total / np.maximum(of.tasks, 1)
+    return per_batch(window, np.minimum(of.wall - np.maximum(of.rounds, 1) * share, of.longest - share), large)
 
 
 @stage_metric("ms", label="reading that more tasks could share")

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from advisor.batches import TABLES, Broken, Reading
 from advisor.column import TIME
+from advisor.redaction import hide
 from advisor.writing import whole_file
 
 MARK: Final = b"latency-advisor: tables that --save wrote".ljust(63) + b"\n"
@@ -22,6 +23,9 @@ _ALWAYS: Final = {
     "batch_parts": ("stages", "tasks"),
 }
 """What each row of a table has."""
+_LEAST: Final = {"stages": {"tasks": 0, "slots": 1}, "batch_parts": {"stages": 0, "tasks": 0}}
+_MOST: Final = 1 << 31
+"""Of what these columns count."""
 _SHORTEST_ROW: Final = 16
 """Bytes; even a row without a word has more."""
 _FIRST, _LAST = (pa.scalar(at.replace(tzinfo=timezone.utc), TIME) for at in (datetime.min, datetime.max))
@@ -70,7 +74,24 @@ def _table(content: pa.BufferReader, name: str, schema: pa.Schema) -> pa.Table:
     table = pa.concat_tables([schema.empty_table(), held], promote_options="default").select(schema.names).cast(schema)
     if lacks := [column for column in _ALWAYS.get(name, ()) if table[column].null_count]:
         raise pa.ArrowInvalid(f"a row of {name} has no {lacks[0]}")
+    for column, least in _LEAST.get(name, {}).items():
+        if pc.any(pc.or_(pc.less(table[column], least), pc.greater(table[column], _MOST))).as_py():
+            raise pa.ArrowInvalid(f"{column} of {name} counts what cannot be")
     for times in (table[field.name] for field in schema if field.type == TIME):
         if pc.any(pc.or_(pc.less(times, _FIRST), pc.greater(times, _LAST))).as_py():
             raise pa.ArrowInvalid("a time is in no year that Python knows")
-    return table
+    return pa.table([_hidden(table[column].combine_chunks()) for column in table.column_names], schema)
+
+
+def _hidden(values: pa.Array) -> pa.Array:
+    """The values without the credentials that the version that wrote them may have let through."""
+    kind = values.type
+    if pa.types.is_string(kind):
+        coded = values.dictionary_encode()
+        return pa.array([hide(text) for text in coded.dictionary.to_pylist()], kind).take(coded.indices)
+    if pa.types.is_list(kind):
+        return pa.ListArray.from_arrays(values.offsets, _hidden(values.values), kind, mask=values.is_null())
+    if pa.types.is_struct(kind):
+        inside = [_hidden(values.field(at)) for at in range(kind.num_fields)]
+        return pa.StructArray.from_arrays(inside, fields=list(kind), mask=values.is_null())
+    return values

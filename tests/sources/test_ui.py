@@ -24,7 +24,7 @@ from click.testing import CliRunner
 
 import advisor
 import advisor.api
-from advisor.batches import TABLES
+from advisor.batches import SIGHTINGS, TABLES
 from advisor.cli import main
 from advisor.errors import InputError, UsageError
 from advisor.sources import files, saved
@@ -274,6 +274,8 @@ class TestSaved:
             ("batches", "timestamp", -(1 << 60)),
             ("batches", "run_id", None),
             ("batch_parts", "stages", None),
+            ("batch_parts", "tasks", -1),
+            ("stages", "slots", 0),
         ],
     )
     def test_an_edited_one_is_one_line(
@@ -287,6 +289,19 @@ class TestSaved:
         saved.write(replace(reading, **held_in), place)
         (broken,) = saved.read(str(place), stages=True).broken
         assert "damaged, or written by another version" in broken.reason
+
+    def test_a_credential_that_another_version_kept_is_hidden(self, reading: Any, place: Path) -> None:
+        kept = "thrift://me:Tr0ub4dor9x@host"
+        rows = reading.batches.to_pylist()
+        for row in rows:
+            row.update(name=f"q {kept}", sources=[{**one, "description": kept} for one in row["sources"]])
+        odd = pa.Table.from_pylist(rows, reading.batches.schema)
+        sightings = pa.Table.from_pylist([{**row, "value": kept} for row in reading.sightings.to_pylist()], SIGHTINGS)
+        saved.write(replace(reading, batches=odd, sightings=sightings), place)
+        found = saved.read(str(place), stages=True)
+        assert "Tr0ub4dor9x" in str(odd.to_pylist()) + str(sightings.to_pylist())
+        assert "Tr0ub4dor9x" not in str(found.batches.to_pylist()) + str(found.sightings.to_pylist())
+        assert found.batches["name"][0].as_py().startswith("q thrift://")
 
     def test_rows_without_a_byte_are_not_counted(self, reading: Any, place: Path) -> None:
         none = pa.table({"id": pa.nulls(1_000_000)})
