@@ -87,6 +87,9 @@ INTRODUCED: Final = (
     rule("bearer", rf"(?i:(\bBearer\s{{1,3}})(?!(?:{_OF_PROSE})\b))(?![a-z]{{1,20}}(?![\w.~+/=-]))[\w.~+/=-]{{6,}}"),
     rule("digest", r"((?i:\bDigest\s)[^\n]{0,300}?\bresponse=\"?)[0-9a-fA-F]{16,}"),
     rule("fs.azure.account.key.", rf"(fs\.azure\.account\.key\.[\w.\-]{{1,200}}\s{{1,9}}){NOT_YET}[\w+/=]{{8,}}"),
+    # a pair with a comma
+    rule("fs.azure.", rf"(fs\.azure\.(?:account\.(?:key|oauth2\.client\.secret)|sas)\.[\w.\-]{{1,200}}"
+                      rf"(?:,\s{{0,3}}|\s{{1,9}})[\"']?){_DRAWN}"),
     # withPassword(...)
     rule(("password(", "apikey(", "token(", "secret("), rf"((?i:password|api_?key|token|secret)\(){_DRAWN}"),
     rule("basic", r"(\b(?:Basic\s{1,3}|[bB]asic[\"']?[:=]\s?[\"']?))"
@@ -109,6 +112,10 @@ INTRODUCED: Final = (
     rule("curl", r"((?i:\bcurl)\s[^\n|&]{0,300}?(?<=\s)(?:-b|--cookie)[\s=]{1,3}[\"']?)"
                  rf"(?=[^\s\"']{{1,60}}=){NOT_YET}[^\"'\n]+"),
     rule("vault", r"(\bvault\s{1,3}(?:login|unwrap|operator\s{1,3}unseal)\s{1,3}(?:-\S{1,60}\s{1,3}){0,3})" + _DRAWN),
+    rule(("vault", "from-literal"),
+         r"(\bvault\s{1,3}(?:kv\s{1,3})?(?:write|put|patch)\s[^\n|&]{0,300}?\bvalue="
+         rf"|--from-literal[\s=][\"']?value=){_WORD}"),
+    rule("ssh-keygen", rf"(\bssh-keygen\s[^\n|&]{{0,300}}?(?<=\s)-[NP]\s{{0,3}})(?!\"\"|''){_WORD}"),
     rule("securestring", rf"(SecureString\s{{1,3}}(?:-String\s{{1,3}})?[\"']){NOT_YET}[^\"']{{1,200}}"),
     # protocols: what stands behind the scheme, of SASL, of Redis, of OAuth
     rule("sharedkey", rf"(\bSharedKey(?:Lite)?\s{{1,3}}[\w.-]{{1,64}}:){NOT_YET}[\w+/=]{{8,}}"),
