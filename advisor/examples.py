@@ -32,6 +32,7 @@ START = datetime(2026, 1, 5, 3, tzinfo=timezone.utc)
 PAUSE_MS = 5  # from the end of a batch to the next start, where the example gives no interval
 JITTER = 0.02  # durations vary by this much either way, so that statistics have something to do
 ROWS = 100
+_SIZE = "stateOnCurrentVersionSizeBytes"
 _QUERY, _RUN = "00000000-0000-4000-8000-000000000001", "00000000-0000-4000-8000-000000000002"
 
 
@@ -126,7 +127,8 @@ def _event(example: Example, number: int, row: Mapping[str, float], scale: float
         "batchId": short.batch_id + number,
         "durationMs": {name: round(ms * scale) for name, ms in row.items() if name != "numInputRows"},
         "stateOperators": [
-            _told("", operator, scale, number) | _grown(operator, short.state_growth * number)
+            _told("", operator, scale, number)
+            | _grown(operator, short.state_growth * number, short.state_bytes_growth * number)
             for operator in short.operators
         ],
         "sources": list(_sources(example, number, round(row.get("numInputRows", ROWS)))),
@@ -157,8 +159,10 @@ def _timing(example: Example, row: Mapping[str, float], at: float, gap: float) -
     }
 
 
-def _grown(operator: dict[str, Any], rows: int) -> dict[str, Any]:
-    return {"numRowsTotal": operator["numRowsTotal"] + rows} if rows else {}
+def _grown(operator: dict[str, Any], rows: int, size: int) -> dict[str, Any]:
+    more = {"numRowsTotal": operator["numRowsTotal"] + rows} if rows else {}
+    told = operator.get("customMetrics", {})
+    return more | ({"customMetrics": {**told, _SIZE: told[_SIZE] + size}} if size else {})
 
 
 def _told(name: str, value: Any, scale: float, number: int) -> Any:

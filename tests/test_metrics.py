@@ -552,6 +552,32 @@ def test_a_set_of_keys_that_fills_up_does_not_grow_for_ever() -> None:
     assert isinstance(filling, Missing) and "slows down" in filling.reason
 
 
+def test_lists_of_the_state_that_fill_up_do_not_grow_for_ever() -> None:
+    def grows(sizes: list[int]) -> Estimate | Missing:
+        operator = {"operatorName": "stateStoreSave", "numShufflePartitions": 2, "numRowsTotal": 400}
+        rows = [
+            {"triggerExecution": 500, "addBatch": 400, "numInputRows": 200}
+            | {"operators": [operator | {"customMetrics": {"stateOnCurrentVersionSizeBytes": size}}]}
+            for size in sizes
+        ]
+        found = measure(window(rows, stateful=True, watermarked=False), "state_bytes_growth_per_day")
+        assert isinstance(found, Estimate | Missing)
+        return found
+
+    endless = grows([1_000_000 + 500_000 * number for number in range(40)])
+    assert isinstance(endless, Estimate) and endless.safe == pytest.approx(500_000 * 86_400_000 / 500, rel=0.02)
+    assert grows([1_000_000] * 40) == Estimate.exactly(0.0)
+    filling = grows([round(9_000_000 * (1 - 0.9**number)) for number in range(1, 41)])
+    assert isinstance(filling, Missing) and "ever more slowly" in filling.reason
+
+
+@pytest.mark.parametrize(("pauses", "late"), [((900, 900, 5), 0.0), ((5, 5, 900), 2 / 3)])
+def test_a_query_that_waits_for_rows_behind_most_long_batches_is_not_late(pauses: tuple[int, ...], late: float) -> None:
+    rows = [{"triggerExecution": 2000, "addBatch": 1900, "interval": 2000 + pause} for pause in pauses * 20]
+    found = measure(window(rows, trigger="processing_time", trigger_interval_ms=1000), "over_interval_share")
+    assert isinstance(found, Estimate) and found.safe == pytest.approx(late, abs=0.03)
+
+
 def test_a_watermark_that_stands_still_removes_nothing() -> None:
     def grows(moves: bool, year: int = 2026) -> Estimate | Missing:
         rows = [

@@ -39,8 +39,8 @@ class Batches(Model):
     in each batch. `interval_ms` is the time between two starts (default: triggerExecution + 5 ms). With
     `rows_follow_batch` a batch reads what came in since the batch before, as with the default trigger. `batch_id` is
     the first one. `growth`: by how much a number of `row` grows from one batch to the next, triggerExecution by as much
-    as its phases together. `state_growth`: the same of numRowsTotal of each operator;
-    `event_time_growth_ms`: of the newest event time.
+    as its phases together. `state_growth`: the same of numRowsTotal of each operator, `state_bytes_growth` of the size
+    that it tells; `event_time_growth_ms`: of the newest event time.
     """
 
     count: int = Field(ge=0)
@@ -53,6 +53,7 @@ class Batches(Model):
     operators: tuple[dict[str, Any], ...] = ()
     growth: dict[str, Number] = Field(default_factory=dict)
     state_growth: int = 0
+    state_bytes_growth: int = 0
     sources: tuple[SourceShort, ...] = ()
     sink: Text | None = None
     event_time: dict[str, str] = Field(default_factory=dict)

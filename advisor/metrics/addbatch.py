@@ -117,6 +117,20 @@ def driver_gaps_ms(window: Window) -> np.ndarray | Missing:
     return np.sum(known, axis=0) if known else NOT_SEEN
 
 
+@batch_metric("ms", phases=("add_batch_ms",), inside=True, label="the driver after the last job", share=True)
+def driver_after_ms(window: Window) -> np.ndarray | Missing:
+    """What the driver does in addBatch after its last job: code behind the last action, or the commit of a write."""
+    found = of_jobs(window, "driver_after_ms")
+    return BY_SECONDS if found is NOT_TOLD else found
+
+
+@batch_metric("share", "count", inside=True, label="the part of the driver's own time that comes after the last job")
+def driver_after_of_gaps(window: Window) -> np.ndarray:
+    """What the driver does after the last job, over all that it does outside of jobs."""
+    after, gaps = needed(driver_after_ms(window)), needed(driver_gaps_ms(window))
+    return after / np.where(gaps > 0, gaps, np.nan)
+
+
 @window_metric("count", "count", inside=True, label="generated methods that the JVM does not compile")
 def methods_too_long(window: Window) -> float | Missing:
     """Generated methods that are too long for the just-in-time compiler, in all batches of the run, cold ones too.

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from advisor.metrics.addbatch import of_jobs
 from advisor.metrics.event_time import late_rows_over_read
 from advisor.metrics.flow import sum_of_sources
 from advisor.metrics.metric import batch_metric, remembered, stage_metric
-from advisor.metrics.missing import Missing, needed
+from advisor.metrics.missing import NOT_TOLD, Missing, needed
 from advisor.metrics.operators import joins, partitions
 from advisor.metrics.tasks import most, of_kind
 from advisor.statistics import zero_filled
@@ -48,6 +49,32 @@ def repeated_ms(window: Window) -> np.ndarray:
     largest = most(window, np.where(state, tasks, np.nan), 0.0)[window.stages["batch"]]
     both = _repeated(window, of_kind(window, "source_read")) + _repeated(window, state & (tasks >= largest))
     return np.where(_state_opened_once(window), 0.0 * both, np.minimum(both, window.batches["add_batch_ms"]))
+
+
+@stage_metric("count", "count", label="jobs that compute the batch")
+def computing_jobs(window: Window) -> np.ndarray:
+    """Jobs of a batch that read the source or work on its state."""
+    return _jobs(window, of_kind(window, "source_read", "state"))
+
+
+@stage_metric("count", "count", label="jobs that write")
+def writing_jobs(window: Window) -> np.ndarray | Missing:
+    """Jobs of a batch whose tasks write rows."""
+    written = window.stages["output_rows"]
+    return NOT_TOLD if np.isnan(written).all() else _jobs(window, written > 0)
+
+
+def _jobs(window: Window, which: np.ndarray) -> np.ndarray:
+    """Jobs of each batch that have such a stage."""
+    stages = window.stages
+    jobs = np.unique(np.stack([stages["batch"], stages["job"]])[:, which], axis=1)[0].astype(int)
+    return np.bincount(jobs, minlength=len(window)).astype(float)
+
+
+@stage_metric("ms", label="writing one after the other", share=True)
+def later_jobs_ms(window: Window) -> np.ndarray:
+    """What the jobs of a batch take but the longest that computes it, and the driver between jobs."""
+    return needed(repeated_ms(window)) + needed(of_jobs(window, "driver_between_ms"))
 
 
 def _state_opened_once(window: Window) -> np.ndarray:

@@ -6,7 +6,15 @@ import numpy as np
 
 from advisor.metrics.event_time import watermark_stands_still_ms
 from advisor.metrics.flow import passed_ms
-from advisor.metrics.metric import Batchwise, Bounds, Estimate, batch_metric, bounded_metric, window_metric
+from advisor.metrics.metric import (
+    Batchwise,
+    Bounds,
+    Estimate,
+    batch_metric,
+    bounded_metric,
+    remembered,
+    window_metric,
+)
 from advisor.metrics.missing import NO_SLOTS, NOT_SEEN, Missing, MissingError, needed
 from advisor.metrics.operators import (
     AGGREGATIONS,
@@ -28,6 +36,10 @@ from advisor.window import Window
 NO_STORES = Missing("no operator reports its state stores")
 DAY_MS = 86_400_000.0
 MAY_REMOVE = Missing("there is a watermark, which may still remove rows of the state")
+UNTOLD_WATERMARK = Missing("whether there is a watermark is not known", "watermarked")
+SIZE = "custom:stateOnCurrentVersionSizeBytes"
+NO_SIZE = Missing("the state store does not tell how large the state is")
+NO_LONGER = Missing("what the state holds for each key grows ever more slowly")
 ALL_KEPT = 0.98
 """Of the rows that were added: a row that is added and changed within one batch counts once."""
 SLOWS_DOWN = Missing("the growth of the state slows down, as where there are only so many keys")
@@ -112,6 +124,40 @@ def state_memory_bytes(window: Window) -> np.ndarray:
     return per_batch(window, window.operators["memory_bytes"] / computed_times(window))
 
 
+@remembered
+def _bytes_per_key(window: Window) -> np.ndarray | Missing:
+    """Return what the default state store holds for each key, in bytes; RocksDB tells the size of its caches only."""
+    if SIZE not in window.operators:
+        return NO_SIZE
+    rows = needed(state_rows(window))
+    return per_batch(window, window.operators[SIZE] / computed_times(window)) / np.where(rows > 0, rows, np.nan)
+
+
+@window_metric("ratio", "count", label="the size of a key's state over that at the start of the window")
+def bytes_per_key_growth(window: Window) -> float | Missing:
+    """Bytes that the state holds for a key, in the last batch over the first."""
+    found = known(needed(_bytes_per_key(window)))
+    return float(found[-1] / found[0]) if len(found) and found[0] > 0 else NO_SIZE
+
+
+@window_metric("bytes", "bytes", label="what the state grows in a day for each of its keys together")
+def state_bytes_growth_per_day(window: Window) -> Estimate | Missing:
+    """Bytes that the keys of today hold more after a day; missing where it slows down by the row, or a watermark comes.
+
+    Such are lists and sets without bound. Keys that only become more count nothing here.
+    """
+    found, watermarked = needed(_bytes_per_key(window)), window.facts.value("watermarked")
+    if watermarked is None:
+        return UNTOLD_WATERMARK
+    if watermarked:
+        return MAY_REMOVE
+    read = np.cumsum(zero_filled(window.batches["input_rows"]))
+    if _slows_down(read, found):
+        return NO_LONGER
+    keys = known(needed(state_rows(window)))
+    return trend(passed_ms(window) / DAY_MS, found * keys[-1]) if len(keys) else NO_SIZE
+
+
 @window_metric("rows", "count", label="the growth of the state in a day")
 def state_growth_per_day(window: Window) -> float | Estimate | Missing:
     """Rows by which the state grows in a day where nothing removes any: Theil-Sen slope with its 95 % interval.
@@ -127,7 +173,7 @@ def state_growth_per_day(window: Window) -> float | Estimate | Missing:
         return 0.0
     watermarked = window.facts.value("watermarked")
     if watermarked is None:
-        return Missing("whether there is a watermark is not known", "watermarked")
+        return UNTOLD_WATERMARK
     rests = watermark_stands_still_ms(window)
     never_comes = isinstance(rests, Estimate) and rests.safe > 0
     if watermarked and not (never_comes or _kept_in_spite_of_the_watermark(window, rows)):

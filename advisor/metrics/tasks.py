@@ -276,6 +276,47 @@ def gc_ms(window: Window) -> np.ndarray | Missing:
     return per_batch(window, window.stages["gc_ms"] / spread(window).at_once)
 
 
+@stage_metric("ms", label="tasks that failed and ran again", share=True)
+def failed_tasks_ms(window: Window) -> np.ndarray | Missing:
+    """What stages in which tasks failed take beyond their longest task, or rounds of it: failures cost as much."""
+    of = spread(window)
+    rounds = np.where(np.isnan(of.rounds), np.ceil(of.tasks / _seen_at_once(window)), of.rounds)
+    return per_batch(window, of.wall - rounds * of.longest, window.stages["failed"] > 0)
+
+
+@stage_metric("ms", label="the longest stage", share=True)
+def longest_stage_ms(window: Window) -> np.ndarray:
+    """The longest stage of a batch."""
+    return np.fmin(most(window, spread(window).wall), window.batches["add_batch_ms"])
+
+
+@stage_metric("ms", "task", label="processor time per row that the source gives")
+def cpu_per_row_ms(window: Window) -> np.ndarray:
+    """Processor time of the stages that read the source, over the rows that they read."""
+    cpu, read = (
+        np.where(of_kind(window, "source_read"), window.stages[name], 0.0) for name in ("cpu_ms", "input_rows")
+    )
+    took, rows = (np.bincount(window.stages["batch"], values, len(window)) for values in (cpu, read))
+    return took / np.where(rows > 0, rows, np.nan)
+
+
+@stage_metric("ms", label="computing while reading the source, at least")
+def cpu_wall_ms(window: Window) -> np.ndarray | Missing:
+    """Processor time of the stages that read the source as wall time: its sum over the tasks that run at once."""
+    return per_batch(window, window.stages["cpu_ms"] / spread(window).at_once, of_kind(window, "source_read"))
+
+
+@stage_metric("count", "count", label="stages of one task that read files")
+def unsplit_reads(window: Window) -> np.ndarray | Missing:
+    """Stages of one task that read files of the source, in which no coalesce stands; 0 of other sources."""
+    stages, source = window.stages, window.facts.value("source")
+    if source is None or all(text is None for text in stages["what"]):
+        return NOT_TOLD
+    alone = (spread(window).tasks == 1) & of_kind(window, "source_read") & (source == "file")
+    coalesced = np.array(["Coalesce" in str(text) for text in stages["what"]], bool)
+    return np.bincount(stages["batch"], alone & ~coalesced, len(window))
+
+
 @stage_metric("bytes", "bytes", label="bytes written to disk for lack of memory")
 def spilled_bytes(window: Window) -> np.ndarray | Missing:
     """Bytes that tasks wrote to disk because their memory was full."""
