@@ -164,7 +164,7 @@ class Advice(Entry, frozen=True):
     batch, `saves_latency_ms` of a typical record's latency. `saves_in`: the phases of a typical batch
     that become shorter, by Spark's names; empty if unknown. `saves_of`: the saving is a share of this metric.
     `against`: the facts that make it not legal. `run_on`: the Sparks on which it took effect in queries that were run;
-    empty if only documentation says so.
+    empty if only documentation says so. `stateless`: the query keeps no state that a new checkpoint would lose.
     """
 
     id: str
@@ -186,6 +186,7 @@ class Advice(Entry, frozen=True):
     saves_of: str | None = None
     against: tuple[str, ...] = ()
     run_on: tuple[str, ...] = ()
+    stateless: bool = False
 
     @property
     def experimental(self) -> bool:
@@ -237,7 +238,8 @@ class Finding(Entry, frozen=True):
     def is_rash(self, step: Advice) -> bool:
         """Whether the step would lose the state for milliseconds that only few batches, or a new rule, show."""
         promises = bool(step.saves_ms or step.saves_latency_ms)
-        return step.takes == "new_checkpoint" and self.confidence == "low" and promises
+        loses = step.takes == "new_checkpoint" and not step.stateless
+        return loses and self.confidence == "low" and promises
 
     def rounded(self) -> Finding:
         """The finding with its numbers as they are printed."""
