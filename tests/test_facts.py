@@ -353,6 +353,17 @@ class TestTrigger:
         found = computed(table(made)).get("trigger_interval_ms")
         assert found == (Known(1000, origin) if origin else None)
 
+    def test_triggers_that_find_nothing_between_long_batches_show_the_interval(self) -> None:
+        """One batch in six outlasts the wait, so that the next one begins at once, at no multiple."""
+        gaps, lengths = [4000, 5000, 6000, 4000, 4463, 4537] * 6, [1800, 1800, 1800, 4460, 1800, 1800] * 6
+        made = events(
+            [BATCH | {"triggerExecution": ms, "interval": gap} for gap, ms in zip(gaps, lengths, strict=True)]
+        )
+        for event, gap in zip(made, gaps, strict=True):
+            event["inputRowsPerSecond"] = event["numInputRows"] / (1.0 if gap != 4463 else 4.463)
+        found = computed(table(made))
+        assert (found["trigger_interval_ms"], found["trigger"].value) == (Known(1000, "progress"), "processing_time")
+
     @pytest.mark.parametrize("interval", [500, 700, 1000, 5000, 60000])
     def test_starts_at_multiples_of_an_interval(self, interval: int) -> None:
         aligned = {"trigger": "processing_time", "trigger_interval_ms": interval}

@@ -70,7 +70,7 @@ def test_the_first_screen_of_a_sample(case: Path) -> None:
         if query.window.batches:
             assert query.screen.loss is not None
             assert query.verdict.startswith((query.screen.calm or query.screen.loss).says)
-            assert query.screen.calm is None or "healthy" in case.parts
+            assert query.screen.calm is None or "healthy" in case.parts or query.screen.wish
             assert query.screen.loss.kind in LOSSES
             assert sum(part.share for part in query.screen.goes_to) <= 1.01
 
@@ -222,6 +222,49 @@ def test_few_batches_without_a_problem_are_not_said_to_keep_up() -> None:
 )
 def test_nothing_is_said_to_be_well_that_is_not_shown_to_be(rows: list[dict[str, Any]], facts: dict[str, Any]) -> None:
     assert calm_of(rows, **facts) is None
+
+
+LOGGED = QUICK | {"addBatch": 200, "walCommit": 50, "commitOffsets": 40}
+
+
+@pytest.mark.parametrize(
+    ("facts", "quiet"),
+    [
+        ({"stateful": True}, True),
+        ({"stateful": False}, False),
+        ({"stateful": True, "latency_target_ms": 100}, False),
+    ],
+    ids=["no step", "a step", "target missed"],
+)
+def test_a_small_finding_that_no_step_mends_does_not_hide_that_a_query_keeps_up(
+    facts: dict[str, Any], quiet: bool
+) -> None:
+    known = {"sink": "noop", "source": "rate", "spark_version": "4.3.0", "platform": "open_source", **facts}
+    made = window([LOGGED] * 30, interval_ms=600, trigger="processing_time", trigger_interval_ms=600, **known)
+    assert "LG001" in {one.rule for one in judge(made, load(None)).findings}
+    found = calm_of([LOGGED] * 30, **known)
+    assert (found is not None and "keeps up" in found.says) is quiet
+
+
+def test_a_first_batch_that_the_log_calls_late_does_not_hide_that_the_others_keep_up() -> None:
+    def found(first: int) -> Calm | None:
+        rows = [QUICK | {"triggerExecution": first, "addBatch": first - 26}, *[QUICK] * 30]
+        known = {"trigger": "processing_time", "trigger_interval_ms": 600, "falling_behind": True}
+        made = window(rows, interval_ms=600, first=0, **known)
+        seen = judged(made, Judgement(passed=(Passed("A", "a", 0.5),)))
+        return calm(seen, largest_loss(seen), is_unopened(made))
+
+    assert found(5000) is not None and found(500) is None
+
+
+def test_one_source_for_all_is_advised_to_a_query_without_state() -> None:
+    files = [{"description": f"FileStreamSource[file:/in/{n}]", "numInputRows": 10} for n in range(12)]
+    row = {"triggerExecution": 3000, "latestOffset": 1500, "addBatch": 1300, "numInputRows": 120, "sources": files}
+    keyed = {"operators": [{"operatorName": "stateStoreSave", "numShufflePartitions": 2, "commitTimeMs": 10}]}
+    assert [query.best_step and query.best_step.rule for query in (entry([row] * 17), entry([row | keyed] * 17))] == [
+        "SR010",
+        "SR001",
+    ]
 
 
 KAFKA = {"description": "KafkaV2[Subscribe[t]]", "latestOffset": {"t": {"0": 5}}, "endOffset": {"t": {"0": 5}},

@@ -128,7 +128,7 @@ def infer_trigger(executed: Columns) -> dict[str, Known]:
     paced = _paced(executed)
     steps = paced.steps[np.isfinite(paced.steps) & (executed["input_rows_per_second"] >= _LEAST_ROUNDED)]
     since = middle(steps) if len(steps) else np.nan
-    interval = _interval_of(starts, pauses, since)
+    interval = _interval_of(starts, pauses, paced.steps[known][1:], since)
     if interval is not None and not since <= 5 * LATE_MS:  # else triggers lie between: a source delivers at such times
         return _every(interval, "progress" if since >= interval / 2 else "inferred")
     if _polls_at_once(paced):
@@ -143,27 +143,31 @@ def _every(interval: int, origin: str) -> dict[str, Known]:
     return {"trigger": Known("processing_time", origin), "trigger_interval_ms": Known(interval, origin)}
 
 
-def _interval_of(starts: np.ndarray, pauses: np.ndarray, since_trigger: float) -> int | None:
+def _interval_of(starts: np.ndarray, pauses: np.ndarray, steps: np.ndarray, since_trigger: float) -> int | None:
     """The longest interval at whose multiples nearly all starts after a wait lie, and that most waits do not exceed.
 
     It is a usual one, or the usual step between starts or triggers, rounded to what a person writes. Behind a batch
-    that outlasts it, the next one waits for no multiple.
+    that outlasts it, the next one waits for no multiple, unless the trigger before, by `steps`, is one interval away.
     """
     waited = pauses > LATE_MS
     if waited.sum() < _WAITS:
         return None
     begun, ended = starts[:-1][waited], (starts[1:] - pauses)[waited]
-    after, waits, usual = starts[1:][waited], pauses[waited], middle(np.diff(starts)[waited])
+    after, usual = starts[1:][waited], middle(np.diff(starts)[waited])
+    waits, steps = pauses[waited], steps[waited]
     shortest = usual if whole_seconds(starts) else 0  # where seconds were cut, all lie at multiples of one
-    steps = (usual, usual if np.isnan(since_trigger) else since_trigger)
-    possible = {*USUAL_MS, *(round(int(step) / unit) * unit for step in steps for unit in (10, 50, 100, 500, 1000))}
+    likely = (usual, usual if np.isnan(since_trigger) else since_trigger)
+    possible = {*USUAL_MS, *(round(int(step) / unit) * unit for step in likely for unit in (10, 50, 100, 500, 1000))}
     for each in sorted(possible, reverse=True):
         if each < max(shortest, 5 * LATE_MS):
             return None
-        in_time = begun // each == ended // each
+        polled = np.abs(steps - each) <= LATE_MS
+        in_time = (begun // each == ended // each) | polled
         if in_time.sum() < _WAITS:
             continue
-        if (after % each < LATE_MS)[in_time].mean() >= _ALIGNED_SHARE and (waits <= each)[in_time].mean() >= 0.5:
+        if (after % each < LATE_MS)[in_time].mean() >= _ALIGNED_SHARE and ((waits <= each) | polled)[
+            in_time
+        ].mean() >= 0.5:
             return each
     return None
 

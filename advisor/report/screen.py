@@ -64,7 +64,7 @@ def screen(
         span_ms=round((last - first).total_seconds() * 1000) if first and last else None,
         backlog_untold=_backlog_untold(window, loss, findings),
         unopened=is_unopened(window),
-        troubles=tuple(troubles(judged, loss, best)),
+        troubles=tuple(troubles(judged, None if calm and best is None else loss, best)),
         closest=() if calm or findings else closest(judged.judgement.passed),
         not_judged_yet=None if calm or findings else not_judged_yet(judged),
         loss_stays=not on_the_way(findings, aim, loss) and leaves_the_loss(judged, loss, best),

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
+import numpy as np
+
+from advisor.batches import Columns
 from advisor.catalogue import ranking
 from advisor.contract import Advice, BestStep, Calm, Finding, Loss, Passed
 from advisor.metrics import Estimate, measure, sure
+from advisor.metrics.flow import leaves_a_pause
 from advisor.metrics.latency import told_by_events
 from advisor.metrics.units import milliseconds
 from advisor.report.judged import Judged
@@ -24,7 +29,8 @@ def verdict(judged: Judged, best: BestStep | None, loss: Loss | None, calm: Calm
     """Return the report on this run in one sentence or two; of a run that died first what it died of."""
     if calm is not None:
         offered = best is not None and _offer(judged, best)
-        return f"{calm.says} {offered or ('' if calm.partial else NOTHING_TO_CHANGE)}".rstrip()
+        found = loss.says if loss and best is None and judged.judgement.findings else NOTHING_TO_CHANGE
+        return f"{calm.says} {offered or ('' if calm.partial else found)}".rstrip()
     error = judged.window.facts.value("terminated_error")
     who = f"{judged.died:,} of {judged.runs:,} runs stopped" if judged.died > 1 else "The query stopped"
     died = f"{who} with an error: {str(error).rstrip('.;')}. " if error is not None else ""
@@ -34,6 +40,8 @@ def verdict(judged: Judged, best: BestStep | None, loss: Loss | None, calm: Calm
 
 def calm(judged: Judged, loss: Loss | None, unopened: bool) -> Calm | None:
     """Return that the query keeps up, with its numbers; None where a rule found a fault or too little is known.
+
+    What a rule found is none where no step is against it, unless it is grave.
 
     `unopened`: most of a long batch is addBatch, and nothing shows what it does. It is no clean bill where records of
     the log were torn.
@@ -52,29 +60,43 @@ def _keeps_up(judged: Judged, loss: Loss | None, unopened: bool) -> Calm | None:
         said = f"Records take {milliseconds(latency.p50)} (p50) and {milliseconds(latency.p99)} (p99) from end to end"
         return Calm(says=f"{said}, as their events say (rtmMetrics).", closest=closest(judgement.passed))
     late, slowest = measure(window, "falling_behind_share"), measure(window, "trigger_execution_ms", "p99")
-    if not isinstance(late, Estimate) or late.high > 0 or window.facts.value("falling_behind"):
+    interval = window.facts.fixed_interval_ms
+    outlast = _outlast(window.executed, interval).any()
+    if not isinstance(late, Estimate) or late.high > 0 or (window.facts.value("falling_behind") and not outlast):
         return None
     has_room = isinstance(measure(window, "interval_used_share"), Estimate)
     enough = ranking()["fewest_batches"]
     few = len(window) < enough
     if loss is None or ((few or unopened) and not has_room):
         return None
-    interval = window.facts.fixed_interval_ms
     waits = f" On average a record waits {milliseconds(interval / 2)} for the trigger." if interval else ""
     if few:
         batches = "1 batch" if len(window) == 1 else f"{len(window)} batches"
         return Calm(says=f"No problem in {batches} ({enough} are needed to be sure).{waits}", closest=())
     p99 = f", p99 {milliseconds(slowest.safe)}" if isinstance(slowest, Estimate) else ""
     typical = milliseconds(sure(window, "trigger_execution_ms"))
-    says = f"The query keeps up: a typical batch takes {typical}{p99}, and none of {len(window):,} leaves rows behind."
+    none = f"none of {len(window):,} leaves rows behind"
+    if _outlast(window.batches, interval).any():
+        none = f"behind {int(leaves_a_pause(window).sum()):,} of {len(window):,} it waits for new rows"
+    says = f"The query keeps up: a typical batch takes {typical}{p99}, and {none}."
     return Calm(says=says + waits, closest=closest(judgement.passed))
 
 
+def _outlast(batches: Columns, interval: float | None) -> np.ndarray:
+    """Return which batches take longer than the trigger's interval; none without one."""
+    return batches["trigger_execution_ms"] > (interval or math.inf)
+
+
 def _found_a_fault(judged: Judged, loss: Loss | None) -> bool:
-    """Whether a rule found a fault: a loss that is a choice is none, nor is what is smaller, unless it is grave."""
-    found, rules = judged.judgement.findings, judged.catalogue.rules
+    """Whether a rule found a fault: a loss that is a choice is none, nor is what is smaller, unless it is grave.
+
+    Nor is what no step would mend and is not high, if the trigger has an interval and nobody named a latency target.
+    """
+    found, rules, facts = judged.judgement.findings, judged.catalogue.rules, judged.window.facts
     is_a_choice = loss is not None and wish(judged, loss.rule) is not None
-    return bool(found) and (not is_a_choice or any(rules[one.rule].grave for one in found))
+    in_time = facts.fixed_interval_ms is not None and "latency_target_ms" not in facts
+    stays = in_time and not any(one.level == "high" or step.legal != "no" for one in found for step in one.steps)
+    return bool(found) and (not (is_a_choice or stays) or any(rules[one.rule].grave for one in found))
 
 
 def not_judged_yet(judged: Judged) -> str | None:

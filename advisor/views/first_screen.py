@@ -494,7 +494,7 @@ def no_step(query: QueryEntry) -> str:
     known = f"No rule knows a change{accepted} that would help."
     if query.screen.not_judged_yet and not query.suppressed:
         known = f"Not judged yet: {query.screen.not_judged_yet}."
-    clean = query.screen.calm and not query.screen.calm.partial
+    clean = query.screen.calm and not query.screen.calm.partial and not query.findings
     return f"{'Nothing needs a change.' if clean else known} {_looked_at(query)}".rstrip()
 
 
