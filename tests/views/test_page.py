@@ -20,7 +20,7 @@ from advisor.api import analyze
 from advisor.contract import QueryEntry, Series
 from advisor.errors import UsageError
 from advisor.report.series import fewer
-from advisor.views.charts import Chart, charts, drawn, library
+from advisor.views.charts import Chart, can_draw, charts, drawn, library
 from advisor.views.charts.bars import waterfall
 from advisor.views.page import OPEN, TOGETHER, packed, report_as_page
 from tests.made import events
@@ -267,6 +267,13 @@ def test_a_drawn_chart_is_an_image_with_words_and_without_script(sample: contrac
         assert svg.startswith('<svg role="img" aria-label="') and escape(chart.caption) in svg
         assert "<script" not in svg and "http" not in svg and " on" not in svg
         assert "var(--" in svg
+
+
+def test_where_the_library_would_end_the_process_one_line_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("resource.getrlimit", lambda _: (4 << 30, 4 << 30))
+    with pytest.raises(UsageError, match="address space"):
+        library()
+    assert not can_draw()
 
 
 def test_where_the_library_is_missing_one_line_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
