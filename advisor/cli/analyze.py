@@ -186,8 +186,9 @@ def _fleet(paths: tuple[str, ...], options: dict[str, Any]) -> Level | None:
         report = analyze_fleet(paths, stages=options["stages"], processes=_PROCESSES, **asked, **wanted)
     if options["form"] == "json":
         from advisor.contract import as_json
+        from advisor.views.clean import ascii_json
 
-        put(as_json(report) + "\n", options)
+        put(ascii_json(as_json(report) + "\n"), options)
     else:
         from advisor.views import fleet
 

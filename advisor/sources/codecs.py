@@ -144,8 +144,7 @@ def _wide(encoding: str) -> _Unpack:
         decoder = codecs.getincrementaldecoder(encoding)("replace")
         while block := source.read(BLOCK):
             narrow = _NARROW_LETTERS.search(block)
-            wide = block[: narrow.start()] if narrow else block
-            yield decoder.decode(wide).encode("utf-8", "replace")
+            yield decoder.decode(block[: narrow and narrow.start()]).encode("utf-8", "replace")
             if narrow:
                 yield block[narrow.start() :].replace(b"\0", b"")
                 yield from _plain(source)

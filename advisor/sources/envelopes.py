@@ -164,8 +164,6 @@ def _of_document(raw: bytes) -> list[str]:
 def _each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object; a name that stands in it twice is two names."""
     last = dict(pairs)
-    if len(last) == len(pairs):
-        return last
     return {name if last[name] is value else f"{name} {at}": value for at, (name, value) in enumerate(pairs)}
 
 

@@ -7,13 +7,14 @@ import stat
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from advisor.batches import SCHEMA, Chunks, Doing, Reading, table_of_sightings
 from advisor.errors import InputError, UsageError
@@ -33,10 +34,10 @@ if TYPE_CHECKING:
 
 _IDLE: Final = (b"has been idle and waiting for new data", b"StreamingQueryListener$QueryIdleEvent")
 """What Spark 3.5 and later write into a driver log and an event log every ten seconds in which there is no data."""
-_File: TypeAlias = tuple[int, int]
-"""Device and inode: what a file is, whatever its name."""
 KEPT: Final = 20_000
-"""Events of a file that are kept, the newest: twice what is judged of a run."""
+"""Events of a file that are kept, and of all that are gone, the newest: twice what is judged of a run."""
+MOST_OPEN: Final = 32
+"""Files that stay open between two looks."""
 _SETTLED_S: Final = 2.0
 """By how much a file system's times may lag behind the clock."""
 _QUICK: Final = 1.0
@@ -63,8 +64,11 @@ class Following:
                     "give local files or directories, or the address of a driver",
                 )
         self._paths = paths
-        self._growing: dict[_File, _Plain | _Packed] = {}
-        self._done: list[_Plain | _Packed] = []
+        self._growing: dict[tuple[int, int], _Plain | _Packed] = {}
+        self._gone = Reading.of(SCHEMA.empty_table())
+        """What was read of files that are gone, the newest of it."""
+        self._open: dict[tuple[int, int], None] = {}
+        """The files that are open, in the order in which they grew last."""
         self._looked = 0.0
         """When all files were looked at last."""
         self._inside: Mapping[str, pa.Table] = {}
@@ -81,21 +85,35 @@ class Following:
             there |= dict(_rotated([one for one in there.values() if one.named], before - _SETTLED_S))
         gone = [key for key in self._growing if key not in there]
         for key, one in there.items():
-            if key not in self._growing:
-                try:
-                    self._growing[key] = _followed(one)
-                except InputError:  # where it was there a moment ago, it may be there again at the next look
-                    if not before:
-                        raise
-        grown = [one.grow() for one in self._growing.values()]  # of a file that is gone the rest, too
-        for key in gone:
-            self._growing[key].close()
-            self._done.append(self._growing.pop(key))
-        return any(grown)
+            if key in self._growing:
+                self._growing[key].path = one.path  # it may have been renamed
+                continue
+            with suppress(InputError) if before else nullcontext():  # it may be there again at the next look
+                self._growing[key] = _followed(one)
+        grown = [key for key, one in self._growing.items() if self._grows(key, one)]  # of a gone file the rest, too
+        if gone:
+            parts = [self._growing.pop(key) for key in gone]
+            self._gone = Reading.merge([self._gone, *(part.reading() for part in parts)])
+            newest = pc.sort_indices(self._gone.batches["timestamp"])[-KEPT:]
+            self._gone = replace(self._gone, batches=self._gone.batches.combine_chunks().take(newest))
+            for part in parts:
+                part.close()
+        return bool(grown)
+
+    def _grows(self, key: tuple[int, int], one: _Plain | _Packed) -> bool:
+        """Read what is new of a file; whether there was anything. Of those that did not grow lately none stays open."""
+        if not one.grow():
+            return False
+        self._open = {other: None for other in self._open if other != key} | {key: None}
+        for quiet in list(self._open)[:-MOST_OPEN]:
+            self._open.pop(quiet)
+            if quiet in self._growing:
+                self._growing[quiet].close()
+        return True
 
     def reading(self, *, stages: bool = False) -> Reading:
         """Return all that was read so far; with `stages` also what ran inside addBatch, of the files that are there."""
-        found = Reading.merge([part.reading() for part in (*self._done, *self._growing.values())])
+        found = Reading.merge([self._gone, *(part.reading() for part in self._growing.values())])
         found = replace(found, doing=self._doing(found))
         return replace(found, inside=self._stages()) if stages else found
 
@@ -125,14 +143,14 @@ class Following:
         for one in self._growing.values():
             one.close()
 
-    def _there(self) -> Iterator[tuple[_File, Input]]:
+    def _there(self) -> Iterator[tuple[tuple[int, int], Input]]:
         """Every file that can be opened, by what it is."""
         for path in self._paths:
             with suppress(InputError):  # between the old file and the new one there may be none
                 yield from _regular(expand([path]))
 
 
-def _regular(inputs: Iterable[Input], since: float = 0.0) -> Iterator[tuple[_File, Input]]:
+def _regular(inputs: Iterable[Input], since: float = 0.0) -> Iterator[tuple[tuple[int, int], Input]]:
     """The plain files that were written since a time."""
     for one in inputs:
         with suppress(OSError):
@@ -141,7 +159,7 @@ def _regular(inputs: Iterable[Input], since: float = 0.0) -> Iterator[tuple[_Fil
                 yield (found.st_dev, found.st_ino), one
 
 
-def _rotated(named: Sequence[Input], since: float) -> Iterator[tuple[_File, Input]]:
+def _rotated(named: Sequence[Input], since: float) -> Iterator[tuple[tuple[int, int], Input]]:
     """The files that had the names of these since a time, and have others now."""
     logs = {one.log for one in named}
     for place in {Path(one.path).parent for one in named}:
@@ -165,49 +183,65 @@ def _followed(one: Input) -> _Plain | _Packed:
     try:
         with Path(one.path).open("rb") as file:
             head = file.read(containers.HEAD)
-        if is_packed(head[:16]):
-            return _Packed(one)
-        says, give = containers.all_of([containers.container(head)])
-        if says and give and one.named and not head.isascii():  # a log may begin with any letters
-            raise InputError(shown(one.path), says, give)
-        return _Plain(one)
     except OSError as error:
         raise InputError(one.path, error.strerror or type(error).__name__, "give files that can be read") from None
+    if is_packed(head[:16]):
+        return _Packed(one)
+    says, give = containers.all_of([containers.container(head)])
+    if says and give and one.named and not head.isascii():  # a log may begin with any letters
+        raise InputError(shown(one.path), says, give)
+    return _Plain(one)
 
 
 class _Plain:
     """A file that is read on where it was read last. Half a record at its end is read again with the rest."""
 
     def __init__(self, one: Input) -> None:
-        self._name, self._log = shown(one.path), one.log
+        self._name, self._log, self.path = shown(one.path), one.log, one.path
         self.idle: datetime | None = None
         """When a line was read that says that a query is idle."""
-        self._file = Path(one.path).open("rb")  # noqa: SIM115 - open as long as it is followed
+        self._file: BinaryIO | None = None
+        self._seen: os.stat_result | None = None
         self._old: list[Scan] = []
         self._rows: deque[pa.RecordBatch] = deque()
         self._begin_anew()
 
     def grow(self) -> bool:
         """Read what is new; whether there was anything."""
-        if self._is_cut_off():  # and written from its beginning
+        file = self._file = self._file or self._opened()
+        if file is None:
+            return False
+        self._seen = os.fstat(file.fileno())
+        if self._is_cut_off(file):  # and written from its beginning
             self._keep()
             self._rows += self._short
             self._old.append(self._scan)
             self._begin_anew()
-        self._file.seek(self._size)
+        file.seek(self._size)
         grown = False
-        while block := self._file.read(WINDOW):
+        while block := file.read(WINDOW):
             self._feed(block)
             grown = True
+        if not self._size:
+            self.close()
         return grown
 
-    def _is_cut_off(self) -> bool:
+    def _opened(self) -> BinaryIO | None:
+        """Open it where it has changed; None where it has not, or another has its name."""
+        with suppress(OSError):
+            found, seen = Path(self.path).stat(), self._seen
+            as_it_was = seen and (found.st_size, found.st_mtime_ns) == (self._size, seen.st_mtime_ns)
+            if not seen or (found.st_ino == seen.st_ino and not as_it_was):
+                return Path(self.path).open("rb")
+        return None
+
+    def _is_cut_off(self, file: BinaryIO) -> bool:
         """Whether it is shorter than what was read, or holds something else there: it may have grown again since."""
-        if os.fstat(self._file.fileno()).st_size < self._size:
+        if os.fstat(file.fileno()).st_size < self._size:
             return True
         last = self._buffer[-_COMPARED:]
-        self._file.seek(self._size - len(last))
-        return self._file.read(len(last)) != last
+        file.seek(self._size - len(last))
+        return file.read(len(last)) != last
 
     def reading(self) -> Reading:
         """Return what was read; in a file that is read as a whole, a record that is cut off may still be written."""
@@ -226,7 +260,9 @@ class _Plain:
 
     def close(self) -> None:
         """Let go of the file; what was read stays."""
-        self._file.close()
+        if self._file:
+            self._file.close()
+            self._file = None
 
     def _begin_anew(self) -> None:
         self._size = 0
@@ -272,19 +308,19 @@ class _Packed:
     """A compressed file, which is read as a whole whenever it has changed."""
 
     def __init__(self, one: Input) -> None:
-        self._path = one.path
+        self.path = one.path
         self.idle = None
-        self._seen: tuple[int, int] | None = None
+        self._seen: os.stat_result | None = None
         self._reading = Reading.of(SCHEMA.empty_table(), files=1)
 
     def grow(self) -> bool:
         """Read it where it has changed; whether it had."""
         try:
-            found = Path(self._path).stat()
-            before, self._seen = self._seen, (found.st_size, found.st_mtime_ns)
-            if before == self._seen:
-                return False
-            self._reading = read([self._path])
+            found, seen = Path(self.path).stat(), self._seen
+            if seen and (found.st_ino != seen.st_ino or found.st_mtime_ns == seen.st_mtime_ns):
+                return False  # another file has its name, or it is as it was
+            self._seen = found
+            self._reading = read([self.path])
         except (OSError, InputError):
             return False
         return True

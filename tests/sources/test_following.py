@@ -13,7 +13,7 @@ from advisor import api
 from advisor.batches import Reading
 from advisor.errors import InputError, UsageError
 from advisor.sources import files
-from advisor.sources.following import Following
+from advisor.sources.following import MOST_OPEN, Following
 
 SAMPLES = Path(__file__).parents[2] / "sample_progress"
 LOG = gzip.decompress((SAMPLES / "LG001/rate-to-noop-4.3.0/driver.log.gz").read_bytes())
@@ -160,6 +160,59 @@ def test_new_files_are_read_and_one_that_was_compressed_counts_once(tmp_path: Pa
     assert following.poll()
     assert following.reading().events == 45
     assert not following.poll()
+
+
+def test_a_packed_log_that_is_renamed_keeps_its_batches(tmp_path: Path, follow: Follow) -> None:
+    lines = LINES.splitlines(keepends=True)
+    for at in (1, 2, 3):
+        (tmp_path / f"driver.log.{at}.gz").write_bytes(gzip.compress(b"".join(lines[10 * at : 10 * at + 10])))
+    following = follow(tmp_path)
+    following.poll()
+    for at in (3, 2, 1):
+        (tmp_path / f"driver.log.{at}.gz").rename(tmp_path / f"driver.log.{at + 1}.gz")
+    (tmp_path / "driver.log.1.gz").write_bytes(gzip.compress(b"".join(lines[:10])))
+    assert following.poll()
+    assert following.reading().events == 40
+    (tmp_path / "driver.log.4.gz").unlink()
+    following.poll()
+    assert following.reading().events == 40
+
+
+def test_few_files_stay_open_and_each_is_read_on(tmp_path: Path, follow: Follow) -> None:
+    lines = LINES.splitlines(keepends=True)
+    paths = [tmp_path / f"{at}.jsonl" for at in range(MOST_OPEN + 5)]
+    for path, line in zip(paths, lines, strict=False):
+        path.write_bytes(line)
+    following = follow(tmp_path)
+    following.poll()
+    assert sum(one._file is not None for one in following._growing.values()) <= MOST_OPEN  # type: ignore[union-attr]
+    for path, line in zip(paths, lines[len(paths) :], strict=False):
+        append(path, line)
+        os.utime(path, (1, 1))
+    assert following.poll()
+    assert following.reading().events == min(len(lines), 2 * len(paths))
+    assert not following.poll()
+
+
+def test_of_files_that_are_gone_the_newest_events_are_kept(
+    tmp_path: Path, follow: Follow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("advisor.sources.following.KEPT", 15)
+    path, lines = tmp_path / "driver.log", LINES.splitlines(keepends=True)
+    path.touch()
+    following = follow(path)
+    for at in range(0, 40, 10):
+        path.write_bytes(b"".join(lines[at : at + 10]))
+        following.poll()
+        path.rename(tmp_path / "gone")
+        following.poll()
+    kept = batches(following.reading())
+    assert kept == batches(files.read([written(tmp_path, lines[:40])]))[-15:]
+
+
+def written(folder: Path, lines: list[bytes]) -> str:
+    (folder / "whole.jsonl").write_bytes(b"".join(lines))
+    return str(folder / "whole.jsonl")
 
 
 def test_what_cannot_be_followed_is_refused() -> None:

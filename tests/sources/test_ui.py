@@ -587,6 +587,19 @@ class TestCredentials:
         files.read([asked.address])
         assert {headers["authorization"] for _, headers in asked.asked} == {"Basic bWU6aGlkZGVu"}
 
+    @pytest.mark.parametrize("token", ["t0ken-of-mine\nX: y", "\tt0ken-of-mine", "t0ken-of-mine €"])
+    def test_a_login_that_no_header_can_hold_is_not_repeated(
+        self, asked: Served, monkeypatch: pytest.MonkeyPatch, token: str
+    ) -> None:
+        monkeypatch.setenv(web.TOKEN, token)
+        assert "a letter that no header can" in says(asked.address)
+        assert "t0ken" not in says(asked.address)
+
+    def test_a_line_break_behind_a_token_is_none_of_it(self, asked: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv(web.TOKEN, "t0ken-of-mine\n")
+        files.read([asked.address])
+        assert {headers["authorization"] for _, headers in asked.asked} == {"Bearer t0ken-of-mine"}
+
     def test_a_broken_netrc_file(self, asked: Served, monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
         place = tmp_path / "netrc"
         place.write_text("nonsense")
@@ -719,6 +732,19 @@ class TestWatching:
             answers[page] = whole
             assert watched.poll()
             assert watched.reading().from_ui == before + 1
+
+    def test_what_ran_inside_is_bounded_as_batches_are(
+        self, answers: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with serving(answers) as served:
+            driver = Driver(web.Server(served.address))
+            driver.look()
+            rows = {name: len(table) for name, table in driver.reading().inside.items()}
+            monkeypatch.setattr("advisor.sources.ui.driver._MOST_ROWS", 5)
+            driver._unopened = [driver.reading().batches]
+            driver._open()
+            assert min(rows.values()) > 5
+            assert {len(table) for table in driver.reading().inside.values()} == {5}
 
     def test_only_the_last_executions_are_listed_again(
         self, answers: dict[str, Any], monkeypatch: pytest.MonkeyPatch

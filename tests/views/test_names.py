@@ -256,6 +256,13 @@ def test_from_a_log(log: Path, form: str) -> None:
         assert any(str(query["name"]).startswith("##[error]") for query in json.loads(result.stdout)["queries"])
 
 
+def test_the_json_of_a_fleet_is_plain(log: Path, tmp_path: Path) -> None:
+    named = tmp_path / "a\x9b31m\u202e.jsonl"
+    named.write_bytes(log.read_bytes())
+    result = CliRunner().invoke(main, ["analyze", str(named), "--fleet", "--format", "json"])
+    assert (result.exit_code, result.stdout.isascii()) == (0, True)
+
+
 def test_in_an_error() -> None:
     for name in NAMES:
         if "\0" not in name and name.isprintable():

@@ -37,6 +37,8 @@ _LISTED_AGAIN: Final = 300
 """Of the SQL executions that a look listed, those at the end that the next one lists again: Spark drops the oldest."""
 _KEPT: Final = 20_000
 """Batches that are kept while a driver is watched, the newest."""
+_MOST_ROWS: Final = 5 * _KEPT
+"""Of what ran inside addBatch."""
 _OPENED_EVERY: Final = 60.0
 """Seconds between two readings of jobs and stages: the driver writes all that it holds each time."""
 _LOOKS: Final = 5
@@ -66,7 +68,9 @@ class Driver:
         """Those of batches whose jobs were not read yet."""
         self._open_from = 0.0
         self._listed = 0
-        self._seen: set[tuple[str, str]] = set()
+        self._seen: dict[str, set[str]] = {}
+        """When the batches began that the page of each run showed last."""
+        self._taken = 0
         self._facts: dict[tuple[str, str | None, str], Sighting] = {}
         self._learned: set[str] = set()
         self._ended: dict[str, datetime] = {}
@@ -201,8 +205,9 @@ class Driver:
     def _new(self, run: Listed) -> list[Event]:
         """Return the batches of a run that no look has shown yet."""
         found = pages.events(self._page(f"{pages.STATISTICS}{run.run_id}", pages.HEADING), run)
-        new = [event for event in found if _key(event) not in self._seen]
-        self._seen.update(map(_key, new))
+        new = [event for event in found if event["timestamp"] not in self._seen.get(run.run_id, ())]
+        if found:  # no batch comes back to a page that it left
+            self._seen[run.run_id] = {event["timestamp"] for event in found}
         return new
 
     def _executions(self, all: bool) -> dict[int, Execution]:
@@ -230,7 +235,8 @@ class Driver:
         if not new:
             return
         lacks = [",".join(filter(None, (*_LACKS, event.pop("lacks", "")))) for event in new]
-        places = range(len(self._seen) - len(new), len(self._seen))
+        places = range(self._taken, self._taken + len(new))
+        self._taken += len(new)
         rows = build([*map(from_object, new)], places, self._server.address, self._application.id, lacks)
         self._rows.append(rows)
         self._unopened.append(rows)
@@ -275,17 +281,14 @@ class Driver:
         raw = [self._server.raw(f"applications/{self._application.id}/{what}") for what in ("jobs", "stages")]
         log, file = self._application.id, self._server.address
         found = opened(*raw, log=log, file=file, slots=self._slots, batches=batches)
-        self._inside = {name: each_batch_once([found[name], old]) for name, old in self._inside.items()}
+        inside = {name: each_batch_once([found[name], old]) for name, old in self._inside.items()}
+        self._inside = {name: rows.slice(0, _MOST_ROWS) for name, rows in inside.items()}
         self._unopened, self._open_from = [], time.monotonic() + _OPENED_EVERY
 
 
 def _end(event: Mapping[str, Any]) -> datetime:
     began = datetime.fromisoformat(event["timestamp"].replace("Z", "+00:00"))
     return began + timedelta(milliseconds=event["batchDuration"])
-
-
-def _key(event: Mapping[str, Any]) -> tuple[str, str]:
-    return event["runId"], event["timestamp"]
 
 
 def read(address: str, read_files: Callable[[Sequence[Path]], Reading], *, stages: bool) -> Reading:

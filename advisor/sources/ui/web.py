@@ -40,6 +40,7 @@ _OF_HISTORY: Final = re.compile(r"(https?://.*?)/history/([\w.-]+(?:/\d+(?=/|$))
 """An application may be followed by the number of one of its attempts."""
 _PAGE: Final = re.compile(r"/(?:StreamingQuery|jobs|stages|SQL|environment|executors|storage)(?:[/?#].*)?$")
 """A page of Spark's UI, as a browser's address names it."""
+_OF_HEADERS: Final = re.compile(r"[ -~\xa0-\xff]*")
 _TITLE: Final = re.compile(r"<title>([^<]{1,200})</title>", re.IGNORECASE)
 TOKEN, USER, PASSWORD = "LATENCY_ADVISOR_TOKEN", "LATENCY_ADVISOR_USER", "LATENCY_ADVISOR_PASSWORD"
 """Variables of the environment that hold a bearer token, or a name and its password."""
@@ -196,11 +197,13 @@ class Server:
 
     def _credentials(self) -> dict[str, str]:
         """Return the headers that log in; none where neither the environment nor a netrc file knows the host."""
-        if token := os.environ.get(TOKEN):
-            return {"Authorization": f"Bearer {token}"}
-        name, password = os.environ.get(USER), os.environ.get(PASSWORD, "")
-        if not name:
+        token, name, password = (os.environ.get(one, "").rstrip("\r\n") for one in (TOKEN, USER, PASSWORD))
+        if not (token or name):
             name, password = _from_netrc(self.host or "")
+        if not _OF_HEADERS.fullmatch(token + name + password):  # an error of the web client would repeat it
+            raise InputError(self.address, "its login holds a letter that no header can", _LOGIN)
+        if token:
+            return {"Authorization": f"Bearer {token}"}
         return urllib3.make_headers(basic_auth=f"{name}:{password}") if name else {}
 
     def _foreign(self, answer: bytes) -> InputError:
@@ -222,7 +225,7 @@ def _from_netrc(host: str) -> tuple[str, str]:
         return "", ""
     try:
         found = netrc.netrc(str(place)).authenticators(host)
-    except (netrc.NetrcParseError, OSError) as error:
+    except (netrc.NetrcParseError, UnicodeDecodeError, OSError) as error:
         words = getattr(error, "msg", None) or getattr(error, "strerror", None) or "cannot be read"
         raise InputError(str(place), str(words), "repair the file, or name another one in NETRC") from None
     return (found[0] or "", found[2] or "") if found else ("", "")

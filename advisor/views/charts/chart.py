@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -16,7 +17,6 @@ from advisor.errors import UsageError
 Spec = dict[str, Any]
 
 WIDE, NARROW = 900, 430
-_ADDRESSES: Final = 66 << 30
 _IN_SECONDS = 2000.0
 """Milliseconds from which on an axis is in seconds."""
 VEGA_LITE: Final = "https://vega.github.io/schema/vega-lite/v5.json"
@@ -107,15 +107,6 @@ def _light() -> dict[str, str]:
     return {name: light or other for name, light, other in _COLOUR.findall(style("colours.css"))}
 
 
-def _most_addresses() -> int:
-    """Bytes of address space that this process may take; -1 without a limit."""
-    try:
-        import resource  # noqa: PLC0415 - not on Windows
-    except ImportError:
-        return -1
-    return resource.getrlimit(resource.RLIMIT_AS)[0]
-
-
 def style(name: str) -> str:
     """One of the style sheets that page and notebook share."""
     return (files("advisor.views") / "templates" / "style" / name).read_text(encoding="utf-8")
@@ -123,9 +114,12 @@ def style(name: str) -> str:
 
 def library() -> Any:
     """What draws; UsageError where it is missing, and where it would end the process."""
-    if 0 <= _most_addresses() < _ADDRESSES:
-        found = "the limit of address space (ulimit -v) is below the 66 GB that what draws its charts reserves"
-        raise UsageError("the page", found, "raise it, or take another format")
+    with suppress(ImportError):
+        import resource  # noqa: PLC0415 - not on Windows
+
+        if 0 <= resource.getrlimit(resource.RLIMIT_AS)[0] < 66 << 30:
+            found = "the limit of address space (ulimit -v) is below the 66 GB that what draws its charts reserves"
+            raise UsageError("the page", found, "raise it, or take another format")
     try:
         import vl_convert  # noqa: PLC0415 - an extra
     except ImportError:
