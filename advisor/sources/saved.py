@@ -58,7 +58,7 @@ def read(path: str, *, stages: bool) -> Reading:
     content.seek(len(MARK))
     try:
         tables = {name: _table(content, name, schema) for name, schema in TABLES.items()}
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         broken = Broken(path, 0, 0, f"damaged, or written by another version: {str(error).splitlines()[0][:200]}")
         return Reading.of(TABLES["batches"].empty_table(), broken=[broken], files=1, size=content.size())
     found = Reading.of(tables.pop("batches"), tables.pop("sightings"), files=1, size=content.size())

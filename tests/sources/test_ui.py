@@ -266,6 +266,10 @@ class TestSaved:
         said = CliRunner().invoke(main, ["analyze", str(place)])
         assert (said.exit_code, "damaged, or written by another version" in said.output) == (2, True)
 
+    def test_a_damaged_name_is_one_line(self, place: Path) -> None:
+        place.write_bytes(place.read_bytes().replace(b"run_id", b"run\x9bid", 1))
+        assert "damaged, or written by another version" in saved.read(str(place), stages=True).broken[0].reason
+
     @pytest.mark.parametrize(
         ("table", "column", "value"),
         [
