@@ -1,8 +1,8 @@
 """The latency that a report says a step leaves, p50 and p99, beside Kafka's own clock after that step.
 
-`python -m tests.promises.after [--list] [--only TEXT] [--minutes N]` needs the group lab. Each case that is measured
-from topic to topic runs as it is, then with its step; the first run's batches say what the second is expected to be. A
-table in docs/measurements.md gets a row for each.
+`python -m tests.promises.after [--list] [--only TEXT] [--minutes N] [--keep DIR]` needs the group lab. Each case that
+is measured from topic to topic runs as it is, then with its step; the first run's batches say what the second is
+expected to be. A table in docs/measurements.md gets a row for each.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ from advisor.cli.spark import session
 from advisor.contract import OnTrial
 from advisor.metrics.phases import budget
 from advisor.savings.after import after, can_be_modelled
-from advisor.trials.run import Bounds, Run, Runner
+from advisor.trials.run import Bounds, Run
 from advisor.trials.setup import Permissions
 from advisor.trials.steps import Candidate, candidate
 from advisor.trials.throwaway import throw_away
 from tests.promises.cases import Case, Servers, cases
 from tests.promises.run import SESSION, kafka, parser
 from tests.promises.table import MEASUREMENTS, written
+from tests.promises.turns import Keeping
 
 FILE = Path(__file__).with_name("after.json")
 BOUNDS = Bounds(runs=1, batches=60, seconds=45.0)
@@ -42,6 +43,7 @@ def main() -> None:
     """Run the chosen cases, those that were never measured first; the file and the table grow row by row."""
     words = parser("after", __doc__)
     words.add_argument("--minutes", type=float, default=60.0, help="begin none after that")
+    words.add_argument("--keep", type=Path, help="a directory for what each run's progress told")
     asked = words.parse_args()
     names = [case.name for case in cases(Servers()) if _is_measured(case) and asked.only in case.name]
     if asked.list or not names:
@@ -53,19 +55,20 @@ def main() -> None:
         for number, case in enumerate(sorted(chosen, key=lambda case: case.name in known)):
             if time.monotonic() > until:
                 break
-            if (found := measured(spark, case, f"{place}/{number}", warms_up=not number)) is not None:
+            if (found := measured(spark, case, f"{place}/{number}", asked.keep, warms_up=not number)) is not None:
                 known[case.name] = found
                 FILE.write_text(json.dumps(known, indent=1) + "\n")
             print(case.name, json.dumps(found), flush=True)
     MEASUREMENTS.write_text(written(MEASUREMENTS.read_text(), "after", markdown(known)))
 
 
-def measured(spark: Any, case: Case, place: str, *, warms_up: bool) -> dict[str, dict[str, float]] | None:
+def measured(spark: Any, case: Case, place: str, kept: Path | None, *, warms_up: bool) -> dict[str, Any] | None:
     """p50 and p99 in ms: before the step, as said after it, and after it; None where the step promises nothing."""
     for key, value in (SESSION | case.conf).items():
         if key.startswith("spark.sql."):
             spark.conf.set(key, value)
-    runner = Runner(spark, case.build, BOUNDS, Permissions(sink=True), case.latency, load())
+    runner = Keeping(spark, case.build, BOUNDS, Permissions(sink=True), case.latency, load())
+    runner.place = kept
     if warms_up:
         runner.run(OnTrial(), "after-warm-up", f"{place}/warm-up", warms_up=True)
     before = runner.run(OnTrial(), "after-as-it-is", f"{place}/before")
@@ -74,7 +77,7 @@ def measured(spark: Any, case: Case, place: str, *, warms_up: bool) -> dict[str,
     if said is None:
         return None
     then = runner.run(step.variant, "after-step", f"{place}/after")
-    return {"before": _of(before), "said": said, "after": _of(then)}
+    return {"run": before.run_id, "before": _of(before), "said": said, "after": _of(then)}
 
 
 def _said(run: Run, step: Candidate) -> dict[str, float] | None:
@@ -93,13 +96,13 @@ def _is_measured(case: Case) -> bool:
     return case.latency is not None and not case.delta
 
 
-def near(one: Mapping[str, Mapping[str, float]]) -> tuple[bool, bool]:
+def near(one: Mapping[str, Any]) -> tuple[bool, bool]:
     """Whether what was said of p50 and of p99 is near enough."""
     off = {stat: abs(one["said"][stat] - one["after"][stat]) for stat in STATS}
     return off["p50"] <= max(OR_MS, WITHIN * one["after"]["p50"]), off["p99"] <= HIGH_WITHIN * one["after"]["p99"]
 
 
-def markdown(known: Mapping[str, Mapping[str, Mapping[str, float]]]) -> str:
+def markdown(known: Mapping[str, Any]) -> str:
     """How many are near, and a row for each case."""
     said = [near(one) for one in known.values()]
     return "\n".join(
@@ -113,7 +116,7 @@ def markdown(known: Mapping[str, Mapping[str, Mapping[str, float]]]) -> str:
     )
 
 
-def _row(name: str, one: Mapping[str, Mapping[str, float]]) -> str:
+def _row(name: str, one: Mapping[str, Any]) -> str:
     cells = [f"{one[when][stat]:,.0f}" for stat in STATS for when in ("before", "said", "after")]
     return f"| {' | '.join([name, *cells, ', '.join('yes' if answer else 'no' for answer in near(one))])} |"
 

@@ -16,11 +16,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from advisor.catalogue import Catalogue, load
 from advisor.cli.spark import session
-from advisor.contract import OnTrial
+from advisor.contract import Advice, Finding, OnTrial
 from advisor.engine import judge
 from advisor.facts import Known
 from advisor.facts.confs import ASYNC_ENABLED, ASYNC_INTERVAL
@@ -139,22 +140,31 @@ def _typical(window: Window) -> float:
 def proposed(grid: Grid, name: str, window: Window, catalogue: Catalogue) -> tuple[list[str], str]:
     """(the steps proposed at this point for the shortest latency, the point that they lead to).
 
-    Left out are steps whose settings the grid does not vary.
+    Only steps that lead to another point are offered: the grid knows nothing of the others.
     """
+
+    def leads_to(step: str, name: str) -> str | None:
+        change, here = candidate([SAME_END.get(step, step)], catalogue, window).variant, grid.points[name]
+        there = {kind: {**getattr(here, kind), **getattr(change, kind)} for kind in SET}
+        settings = {other: {kind: getattr(point, kind) for kind in SET} for other, point in grid.points.items()}
+        return next((other for other, found in settings.items() if found == there and other != name), None)
+
+    def within(finding: Finding) -> Finding:
+        steps = tuple(step for step in finding.steps if _is_setting(step) and leads_to(step.id, name))
+        return msgspec.structs.replace(finding, steps=steps)
+
     wish = {"latency_target_ms": Known(1.0, "user"), "latency_target_stat": Known("p50", "user")}
     asking = replace(window, facts=window.facts.having(**wish), memo={})
-    aim, taken = target(asking, judge(asking, catalogue).findings), []
+    aim, taken = target(asking, [within(finding) for finding in judge(asking, catalogue).findings]), []
     for step in aim.steps if aim else ():
-        change, here = candidate([SAME_END.get(step.step, step.step)], catalogue, window).variant, grid.points[name]
-        there = {kind: {**getattr(here, kind), **getattr(change, kind)} for kind in SET}
-        reached = (
-            other for other, point in grid.points.items() if {kind: getattr(point, kind) for kind in SET} == there
-        )
-        other = next((one for one in reached if one != name), None)
-        if other is not None:
-            taken.append(step.step)
-            name = other
+        reached = leads_to(step.step, name)
+        if reached is not None:
+            taken, name = [*taken, step.step], reached
     return taken, name
+
+
+def _is_setting(step: Advice) -> bool:
+    return bool(step.change.conf or step.change.writer_option) or step.id in SAME_END
 
 
 def way(name: str, proposals: Mapping[str, tuple[list[str], str]]) -> tuple[list[str], str]:
