@@ -78,7 +78,8 @@ def inside(example: Example, batch_ids: Iterable[int]) -> Inside:
         other, batch = _other(example, number - short.batch_id), {**key, "batch_id": number}
         shown = other.stages if other and other.stages else short.stages
         jobs = {stage.get("job", at) for at, stage in enumerate(shown)}
-        parts.append({**batch, "jobs": max(1, len(jobs))} | short.parts | (other.parts if other else {}))
+        tasks = {"tasks": short.tasks_growth * (number - short.batch_id) + 1} if short.tasks_growth else {}
+        parts.append({**batch, "jobs": max(1, len(jobs))} | short.parts | tasks | (other.parts if other else {}))
         stages += [{**batch, "job": at, "stage": at, "attempt": 0, **stage} for at, stage in enumerate(shown)]
     return Inside(pa.Table.from_pylist(parts, BATCH_PARTS), pa.Table.from_pylist(stages, STAGES))
 

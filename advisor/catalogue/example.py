@@ -40,7 +40,7 @@ class Batches(Model):
     `rows_follow_batch` a batch reads what came in since the batch before, as with the default trigger. `batch_id` is
     the first one. `growth`: by how much a number of `row` grows from one batch to the next, triggerExecution by as much
     as its phases together. `state_growth`: the same of numRowsTotal of each operator, `state_bytes_growth` of the size
-    that it tells; `event_time_growth_ms`: of the newest event time.
+    that it tells, `tasks_growth` of its tasks; `event_time_growth_ms`: of the newest event time.
     """
 
     count: int = Field(ge=0)
@@ -54,6 +54,7 @@ class Batches(Model):
     growth: dict[str, Number] = Field(default_factory=dict)
     state_growth: int = 0
     state_bytes_growth: int = 0
+    tasks_growth: int = 0
     sources: tuple[SourceShort, ...] = ()
     sink: Text | None = None
     event_time: dict[str, str] = Field(default_factory=dict)

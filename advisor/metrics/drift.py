@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from advisor.metrics.addbatch import of_jobs
 from advisor.metrics.flow import SAME_LOAD, rows_taken
 from advisor.metrics.metric import Estimate, Metric, Unit, remembered, window_metric
 from advisor.metrics.missing import Missing, needed
@@ -89,6 +90,17 @@ _NUMBERS: Final = {
 }
 """The meaning and the label of each number of a growth."""
 GROWTHS: Final = tuple(_metric(phase, field) for phase in GROWING for field in Growth._fields)
+
+
+@window_metric("count", "count", inside=True, label="tasks that each batch has more than the one before")
+def more_tasks_per_batch(window: Window) -> float:
+    """Tasks by which the batches grow from one to the next, all along at the same load; else 0."""
+    tasks, rows = needed(of_jobs(window, "tasks")), window.batches["input_rows"]
+    present = ~np.isnan(tasks) & ~np.isnan(rows)
+    tasks, rows = tasks[present], rows[present]
+    if len(rows) < 2 or slope_by_thirds(rows) * (len(rows) - 1) > SLOPE_OF_LOAD * median(rows):
+        return 0.0
+    return steady_rise(tasks) / (len(tasks) - 1)
 
 
 @window_metric("ms", phases=tuple(PHASES))
