@@ -331,6 +331,16 @@ def test_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
     assert run("analyze", LOG).exit_code == 130
 
 
+@pytest.mark.parametrize("signal", ["SIGTERM", "SIGHUP"])
+def test_a_signal_ends_any_command_in_order(signal: str) -> None:
+    killed = (
+        f"import advisor.api, os, signal; advisor.api.analyze = lambda *_, **__: signal.raise_signal(signal.{signal})"
+    )
+    code = f"{killed}; from advisor.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", code, "analyze", LOG], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.strip()) == (130, "")
+
+
 @pytest.mark.parametrize(("closed", "code"), [(">&-", 0), ("2>&-", 0), ("<&-", 2)])
 def test_what_the_shell_closed_is_no_fault(closed: str, code: int) -> None:
     command = f"{sys.executable} -m advisor analyze {LOG if code == 0 else '-'} {closed}"

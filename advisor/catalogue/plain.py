@@ -144,11 +144,11 @@ class _Loader(SafeLoader):
 
     def number(self, node: yaml.ScalarNode) -> Any:
         """A number; the word itself where it is none of YAML 1.2 (`0x_`, `1:30`) or no 64 bits hold it."""
-        try:
-            number = SafeLoader.yaml_constructors[node.tag](self, node)
+        try:  # to add up what colons part takes quadratic time
+            number = node.value if ":" in node.value else SafeLoader.yaml_constructors[node.tag](self, node)
         except (ValueError, OverflowError):
             return node.value
-        return node.value if ":" in node.value or (isinstance(number, int) and abs(number) >= 1 << 63) else number
+        return node.value if isinstance(number, int) and abs(number) >= 1 << 63 else number
 
     def other(self, node: yaml.Node) -> NoReturn:
         """Refuse a type that JSON lacks: `!!set`, `!!binary`, `!!python/…`."""

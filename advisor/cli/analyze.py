@@ -15,7 +15,6 @@ import click
 from advisor.cli.exits import FAILED_ON
 from advisor.cli.options import facts_given, goal_options, group, output_options, stages_option, wish_options
 from advisor.cli.output import check_new, check_output, put, rendered, to_file
-from advisor.cli.spark import end_in_order
 from advisor.cli.start import start
 from advisor.errors import InputError
 from advisor.vocabulary import LEVELS, worst
@@ -222,7 +221,6 @@ def _session(options: dict[str, Any]) -> Iterator[Any]:
     from advisor.cluster import described
     from advisor.cluster import session as of_spark
 
-    end_in_order()
     with of_spark(master=options["master"]) as spark:
         click.echo(f"latency-advisor: reading with {described(spark)}", err=True)
         yield spark

@@ -26,10 +26,8 @@ def demo(workload: str, no_spark: bool) -> None:
     The demonstration prints as it goes, so it takes no --format. Its last report is also written as a page.
     """
     from advisor.cli.output import rendered, show
-    from advisor.cli.spark import end_in_order
     from advisor.demo import Stage, run
 
-    end_in_order()
     shown: list[Report] = []
 
     def printed(report: Report) -> None:

@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 import click
 
+from advisor.cli.spark import end_in_order
 from advisor.errors import TRACEBACK, AdvisorError
 
 _NO_VALUE = re.compile(r"--[\w-]+=\s*")
@@ -25,6 +26,8 @@ class CodedGroup(click.Group):
     def main(self, args: Sequence[str] | None = None, *more: Any, **named: Any) -> NoReturn:
         """Run a command and leave with its exit code; nothing else is raised."""
         named["standalone_mode"] = False
+        if args is None:
+            end_in_order()
         for name in ("stdout", "stderr"):
             if getattr(sys, name) is None:  # the shell closed it
                 setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
@@ -55,8 +58,8 @@ def _code(call: Callable[[], Any]) -> int:
     except (click.ClickException, AdvisorError, OSError) as error:
         return _refused(error)
     except Exception as error:
-        said = " ".join(str(error).split())
-        return _wrong(f"unexpected {type(error).__name__}: {said} ({TRACEBACK}=1 shows where)")
+        said = f"unexpected {type(error).__name__}: {' '.join(str(error).split())} ({TRACEBACK}=1 shows where)"
+        return STOPPED if isinstance(error.__cause__, KeyboardInterrupt) else _wrong(said)  # within an import
     return code if isinstance(code, int) else 0
 
 

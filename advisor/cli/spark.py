@@ -38,7 +38,6 @@ def session(command: str, settings: Mapping[str, str]) -> Iterator[Any]:
 
     refuse_master("--spark", settings.get("spark.master"))
     java()
-    end_in_order()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(f"latency-advisor-{command}").config("spark.ui.enabled", "false")
     for key, value in {"spark.ui.showConsoleProgress": "false", **settings}.items():
@@ -52,12 +51,14 @@ def session(command: str, settings: Mapping[str, str]) -> Iterator[Any]:
 
 
 def end_in_order() -> None:
-    """Let SIGTERM end the command as Ctrl-C does, so that nothing which it started outlives it.
+    """Let SIGTERM and SIGHUP end the command as Ctrl-C does, so that nothing which it started outlives it.
 
     The tracebacks of calls that this ended in the JVM, which py4j logs at the root, are kept off the terminal.
     """
     if threading.current_thread() is threading.main_thread():  # elsewhere Python sets no handler
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        for number in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):  # Windows has one of them
+            if signal.getsignal(number) is signal.SIG_DFL:  # nohup ignores the other
+                signal.signal(number, signal.default_int_handler)
     logging.getLogger().addFilter(_is_news)
 
 

@@ -62,7 +62,6 @@ Examples:
 def watch(paths: tuple[str, ...], **options: Any) -> int:
     """Follow the paths until Ctrl-C, or until nothing runs any more."""
     from advisor.api import duration, follow
-    from advisor.cli.spark import end_in_order
     from advisor.sources.paths import is_address
 
     if options["form"] == "html" and not to_file(options):
@@ -72,7 +71,6 @@ def watch(paths: tuple[str, ...], **options: Any) -> int:
     every = options["once_per"] or (None if drawn else "10s")
     look = ASK_SECONDS if any(map(is_address, paths)) else POLL_SECONDS
     seconds = look if every is None else duration(every, "--once-per").total_seconds()
-    end_in_order()
     asked = {name: options[name] for name in ("config", "rules", "stages")}
     longest = options["silent"] and duration(options["silent"], "--fail-if-silent").to_pytimedelta()
     steps = follow(paths, set=facts_given(options), **asked)
