@@ -353,6 +353,12 @@ class TestTrigger:
         found = computed(table(made)).get("trigger_interval_ms")
         assert found == (Known(1000, origin) if origin else None)
 
+    def test_batches_that_most_begin_12_ms_after_an_empty_trigger_have_no_interval(self) -> None:
+        made = events([BATCH | {"triggerExecution": 470 + 11 * (n % 5), "interval": 1000} for n in range(20)])
+        for event in made:
+            event["inputRowsPerSecond"] = event["numInputRows"] / 0.012
+        assert values(computed(table(made))).get("trigger") == "unspecified"
+
     def test_triggers_that_find_nothing_between_long_batches_show_the_interval(self) -> None:
         """One batch in six outlasts the wait, so that the next one begins at once, at no multiple."""
         gaps, lengths = [4000, 5000, 6000, 4000, 4463, 4537] * 6, [1800, 1800, 1800, 4460, 1800, 1800] * 6

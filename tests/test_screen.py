@@ -28,8 +28,8 @@ from advisor.report.steps import best_step
 from advisor.report.verdict import calm
 from advisor.views.first_screen import LOSSES, gain, in_a_line
 from advisor.views.terminal import report_as_text
-from advisor.window import Window
-from tests.made import START, events, window
+from advisor.window import Window, run_window
+from tests.made import START, events, facts, table, window
 from tests.test_report import Wanted, reported
 from tests.test_samples import CASES, NAMES, SAMPLES, report
 
@@ -244,6 +244,16 @@ def test_a_small_finding_that_no_step_mends_does_not_hide_that_a_query_keeps_up(
     assert "LG001" in {one.rule for one in judge(made, load(None)).findings}
     found = calm_of([LOGGED] * 30, **known)
     assert (found is not None and "keeps up" in found.says) is quiet
+
+
+@pytest.mark.parametrize(("polled_ms", "quiet"), [(10.0, True), (600.0, False)])
+def test_a_query_that_polls_and_finds_nothing_behind_most_batches_keeps_up(polled_ms: float, quiet: bool) -> None:
+    made = events([QUICK] * 30, interval_ms=600)
+    for one in made:
+        one["inputRowsPerSecond"] = one["numInputRows"] / polled_ms * 1000
+    seen = judged(run_window(table(made), facts(trigger="unspecified")), Judgement(passed=(Passed("A", "a", 0.5),)))
+    found = calm(seen, largest_loss(seen), is_unopened(seen.window))
+    assert (found is not None and "waits for new rows" in found.says) is quiet
 
 
 def test_a_first_batch_that_the_log_calls_late_does_not_hide_that_the_others_keep_up() -> None:

@@ -131,7 +131,7 @@ def infer_trigger(executed: Columns) -> dict[str, Known]:
     interval = _interval_of(starts, pauses, paced.steps[known][1:], since)
     if interval is not None and not since <= 5 * LATE_MS:  # else triggers lie between: a source delivers at such times
         return _every(interval, "progress" if since >= interval / 2 else "inferred")
-    if _polls_at_once(paced):
+    if _polls_at_once(paced) or (len(steps) >= _WAITS and since < LATE_MS):
         return {"trigger": Known("unspecified", "progress")}
     return _AT_ONCE if _each_at_once(durations, pauses) else _by_rates(executed, paced)
 

@@ -18,8 +18,11 @@ from advisor.report.judged import Judged
 from advisor.report.loss import explain, wish
 from advisor.report.steps import felt
 from advisor.report.unjudged import nothing_to_judge
+from advisor.window import Window
 
 MOST_CLOSEST = 2
+MOST_POLL_MS, WAITS = 100.0, 0.5
+"""How soon a trigger follows the one before by default, and of how many batches: there the source has nothing more."""
 NOTHING_TO_CHANGE = "This log shows nothing that needs a change."
 _TORN = "Partial: records of this log were torn or could not be read, and what they show is not known."
 _MANY_UNKNOWN = 2  # facts that a sentence can name
@@ -61,10 +64,11 @@ def _keeps_up(judged: Judged, loss: Loss | None, unopened: bool) -> Calm | None:
         return Calm(says=f"{said}, as their events say (rtmMetrics).", closest=closest(judgement.passed))
     late, slowest = measure(window, "falling_behind_share"), measure(window, "trigger_execution_ms", "p99")
     interval = window.facts.fixed_interval_ms
-    outlast = _outlast(window.executed, interval).any()
-    if not isinstance(late, Estimate) or late.high > 0 or (window.facts.value("falling_behind") and not outlast):
+    outlast, idles = _outlast(window.executed, interval).any(), _idles(window)
+    in_time = isinstance(late, Estimate) and late.high <= 0 and (outlast or not window.facts.value("falling_behind"))
+    if not (in_time or idles):
         return None
-    has_room = isinstance(measure(window, "interval_used_share"), Estimate)
+    has_room = idles or isinstance(measure(window, "interval_used_share"), Estimate)
     enough = ranking()["fewest_batches"]
     few = len(window) < enough
     if loss is None or ((few or unopened) and not has_room):
@@ -76,10 +80,18 @@ def _keeps_up(judged: Judged, loss: Loss | None, unopened: bool) -> Calm | None:
     p99 = f", p99 {milliseconds(slowest.safe)}" if isinstance(slowest, Estimate) else ""
     typical = milliseconds(sure(window, "trigger_execution_ms"))
     none = f"none of {len(window):,} leaves rows behind"
-    if _outlast(window.batches, interval).any():
+    if idles or _outlast(window.batches, interval).any():
         none = f"behind {int(leaves_a_pause(window).sum()):,} of {len(window):,} it waits for new rows"
     says = f"The query keeps up: a typical batch takes {typical}{p99}, and {none}."
     return Calm(says=says + waits, closest=closest(judgement.passed))
+
+
+def _idles(window: Window) -> bool:
+    """Whether a query without an interval waits behind most batches, while its triggers find nothing."""
+    if window.facts.value("trigger") != "unspecified" or not len(window):
+        return False
+    polled = 1000 * window.batches["input_rows"] < MOST_POLL_MS * window.batches["input_rows_per_second"]
+    return bool((polled & leaves_a_pause(window)).mean() >= WAITS)
 
 
 def _outlast(batches: Columns, interval: float | None) -> np.ndarray:
@@ -90,11 +102,13 @@ def _outlast(batches: Columns, interval: float | None) -> np.ndarray:
 def _found_a_fault(judged: Judged, loss: Loss | None) -> bool:
     """Whether a rule found a fault: a loss that is a choice is none, nor is what is smaller, unless it is grave.
 
-    Nor is what no step would mend and is not high, if the trigger has an interval and nobody named a latency target.
+    Nor is what no step would mend and is not high, if the query waits for its interval or for rows, and nobody named a
+    latency target.
     """
     found, rules, facts = judged.judgement.findings, judged.catalogue.rules, judged.window.facts
     is_a_choice = loss is not None and wish(judged, loss.rule) is not None
-    in_time = facts.fixed_interval_ms is not None and "latency_target_ms" not in facts
+    waits = facts.fixed_interval_ms is not None or _idles(judged.window)
+    in_time = waits and "latency_target_ms" not in facts
     stays = in_time and not any(one.level == "high" or step.legal != "no" for one in found for step in one.steps)
     return bool(found) and (not (is_a_choice or stays) or any(rules[one.rule].grave for one in found))
 
