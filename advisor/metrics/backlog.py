@@ -15,7 +15,6 @@ from advisor.metrics.flow import (
     leaves_a_pause,
     passed_ms,
     rows_taken,
-    since_batch_ms,
     sum_of_sources,
 )
 from advisor.metrics.metric import Estimate, batch_metric, window_metric
@@ -103,10 +102,9 @@ def _age(window: Window, waiting: np.ndarray, taken: np.ndarray) -> np.ndarray |
     """What waits over what the query takes per millisecond."""
     if not any_above_zero(waiting):
         return waiting
-    since = since_batch_ms(window)
-    both = ~np.isnan(since) & ~np.isnan(taken)
-    passed = total(since[both])
-    pace = total(taken[both]) / passed if passed > 0 else 0.0
+    interval = window.batches["interval_ms"]  # since the trigger before: without what waits they would find nothing
+    passed = total(interval[~np.isnan(taken)])
+    pace = total(taken) / passed if passed > 0 else 0.0
     return waiting / pace if pace > 0 else Missing("the pace of the query is not known")
 
 

@@ -53,9 +53,10 @@ def since_batch_ms(window: Window) -> np.ndarray:
 
     Triggers that find nothing lie between: how many depends on the interval, and not on the load.
     """
-    numbers, starts = window.batches["batch_id"], window.batches["timestamp"]
-    place = np.searchsorted(window.executed["batch_id"], numbers)
-    passed = np.where(since_last(place) == since_last(numbers), since_last(starts), np.nan)
+    took = np.flatnonzero(window.executed["input_rows"] != 0)
+    numbers, starts = (window.executed[name][took] for name in ("batch_id", "timestamp"))
+    passed = np.where(since_last(took) == since_last(numbers), since_last(starts), np.nan)
+    passed = passed[np.searchsorted(numbers, window.batches["batch_id"])]
     found = passed if (passed > 0).any() else window.batches["interval_ms"]
     return np.where(found > 0, found, np.nan)
 
