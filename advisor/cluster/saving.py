@@ -93,7 +93,7 @@ class Saved:
         """
         if not self._incremental:
             return {}
-        for name, rows in self._folder.manifest.get("rows", {}).items():
+        for name, rows in self._folder.manifest["rows"].items():
             frame = self._read(name)
             if (there := 0 if frame is None else int(frame.count())) != rows:
                 raise InputError(self._folder.saved(name), _found(there, rows), _RESTORE)

@@ -9,10 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext, suppress
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypedDict
+
+import msgspec
 
 from advisor.errors import InputError, UsageError
 from advisor.sources.listener.session import is_connect
+from advisor.sources.paths import first_line
 
 _TIME = "%Y%m%dT%H%M%S%z"
 _NEW = re.compile(r"_new-(\d{8}T\d{6}\+0000)-\w+")
@@ -20,6 +23,14 @@ _MANIFEST = re.compile(r"manifest-(\d+)\.json")
 _ABANDONED = timedelta(days=1)
 """Age of a run's folder that is removed where no lock shows whether the run still works."""
 _WOULD_DO = "give a directory that can be written"
+
+
+class Manifest(TypedDict):
+    """Which run wrote last, the tables that it replaced, and how many rows some of them have."""
+
+    added: str
+    replaced: list[str]
+    rows: dict[str, int]
 
 
 class TableFolder:
@@ -40,7 +51,7 @@ class TableFolder:
         self._name = f"{datetime.now(timezone.utc):{_TIME}}-{secrets.token_hex(4)}"
         self._committed = False
         self._number = 0
-        self.manifest: dict[str, Any] = {}
+        self.manifest = Manifest(added="", replaced=[], rows={})
 
     def saved(self, table: str) -> str:
         """Return where a table stands."""
@@ -56,8 +67,13 @@ class TableFolder:
         numbers = [int(found[1]) for name in names if (found := _MANIFEST.fullmatch(name))]
         if numbers:
             self._number = max(numbers)
-            with closing(self._files.open(self._at(f"manifest-{self._number}.json"))) as file:
-                self.manifest = json.loads(file.readLine() or "{}")
+            newest = self._at(f"manifest-{self._number}.json")
+            try:
+                with closing(self._files.open(newest)) as file:
+                    self.manifest = msgspec.json.decode(file.readLine() or "", type=Manifest)
+            except Exception as error:  # also what Py4J hands on from the file system
+                says = f"no manifest of saved tables can be read: {first_line(error)}"
+                raise InputError(newest.toString(), says, "save into a new directory") from None
             if f"_new-{self.manifest['added']}" in names:
                 self._finish()
         elif strange := next((name for name in self._tables if name in names), None):
@@ -73,7 +89,7 @@ class TableFolder:
 
         `rows`: how many rows some of the tables have then.
         """
-        self.manifest = {"added": self._name, "replaced": list(replaced), "rows": dict(rows)}
+        self.manifest = Manifest(added=self._name, replaced=list(replaced), rows=dict(rows))
         written, place = self._path(self.new("manifest.json")), self._at(f"manifest-{self._number + 1}.json")
         with closing(self._files.create(written)) as file:
             file.writeBytes(json.dumps(self.manifest))
@@ -135,7 +151,7 @@ def _held(folder: str) -> IO[str]:
 
     try:
         Path(folder).mkdir(parents=True, exist_ok=True)
-        file = (Path(folder) / "_lock").open("w")
+        file = (Path(folder) / "_lock").open("a")  # whatever it is, it stays as it is
     except OSError as error:
         raise UsageError("save_table", f"{folder}: {error.strerror}", _WOULD_DO) from None
     try:

@@ -279,8 +279,14 @@ class TestSavedTable:
 
     def test_tables_of_somebody_else_stay(self, save: Any, tmp_path: Path) -> None:
         (tmp_path / "table" / "files").mkdir(parents=True)
+        (tmp_path / "table" / "_lock").write_text("mine")
         with pytest.raises(InputError, match="/files: a table without a manifest"):
             save()
+        for held in ("", '{"name": "my web app"}', '{"added": 5, "replaced": [], "rows": {}}'):
+            (tmp_path / "table" / "manifest-1.json").write_text(held)
+            with pytest.raises(InputError, match=r"manifest-1\.json: no manifest"):
+                save()
+        assert (tmp_path / "table" / "_lock").read_text() == "mine"
 
 
 def killed(*_: Any) -> None:
