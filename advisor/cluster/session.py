@@ -193,7 +193,8 @@ _DAMAGED = re.compile(
 )
 _REFUSED = re.compile(
     r"(?:AccessControl|ParentNotDirectory|FileAlreadyExists|UnsupportedFileSystem)Exception: (?P<why>[^\n]{1,200})"
-    r"|IOException: (?P<io>(?:Mkdirs failed|No space left|Read-only)[^\n(]{1,200})"
+    r"|(?:IO|ClassNotFound|Connect)Exception: "
+    r"(?P<io>(?:Mkdirs failed|No space left|Read-only|Call From|Class \S{1,200}FileSystem not found)[^\n(]{0,200})"
 )
 _OTHER_TYPE = re.compile(
     r"Parquet column \[(?P<column>[^\[\]]{1,300})\]\. Expected Spark type (?P<wanted>\w+), "

@@ -48,6 +48,14 @@ def test_a_file_that_stands_where_a_table_should() -> None:
             "Caused by: java.io.IOException: Mkdirs failed to create file:/proc/x/batches/_temporary/0 (exists=false)",
             "Mkdirs failed to create file:/proc/x/batches/_temporary/0",
         ),
+        (
+            ": java.lang.RuntimeException: java.lang.ClassNotFoundException: Class org.x.s3a.S3AFileSystem not found",
+            "Class org.x.s3a.S3AFileSystem not found",
+        ),
+        (
+            ": java.net.ConnectException: Call From vm/10.0.0.2 to 127.0.0.1:1 failed on connection exception: x",
+            "Call From vm/10.0.0.2 to 127.0.0.1:1 failed on connection exception: x",
+        ),
         ("Caused by: java.io.IOException: No space left on device\n\tat java.base/x", "No space left on device"),
     ],
 )
