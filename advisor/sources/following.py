@@ -93,9 +93,7 @@ class Following:
         grown = [key for key, one in self._growing.items() if self._grows(key, one)]  # of a gone file the rest, too
         if gone:
             parts = [self._growing.pop(key) for key in gone]
-            self._gone = Reading.merge([self._gone, *(part.reading() for part in parts)])
-            newest = pc.sort_indices(self._gone.batches["timestamp"])[-KEPT:]
-            self._gone = replace(self._gone, batches=self._gone.batches.combine_chunks().take(newest))
+            self._gone = _newest(self._gone, *(part.reading() for part in parts))
             for part in parts:
                 part.close()
         return bool(grown)
@@ -148,6 +146,13 @@ class Following:
         for path in self._paths:
             with suppress(InputError):  # between the old file and the new one there may be none
                 yield from _regular(expand([path]))
+
+
+def _newest(*readings: Reading) -> Reading:
+    """Return these readings as one, the newest batches of it."""
+    found = Reading.merge(readings)
+    newest = pc.sort_indices(found.batches["timestamp"])[-KEPT:]
+    return replace(found, batches=found.batches.combine_chunks().take(newest))
 
 
 def _regular(inputs: Iterable[Input], since: float = 0.0) -> Iterator[tuple[tuple[int, int], Input]]:
@@ -316,11 +321,12 @@ class _Packed:
     def grow(self) -> bool:
         """Read it where it has changed; whether it had."""
         try:
-            found, seen = Path(self.path).stat(), self._seen
-            if seen and (found.st_ino != seen.st_ino or found.st_mtime_ns == seen.st_mtime_ns):
+            now, seen = Path(self.path).stat(), self._seen
+            if seen and (now.st_ino != seen.st_ino or now.st_mtime_ns == seen.st_mtime_ns):
                 return False  # another file has its name, or it is as it was
-            self._seen = found
-            self._reading = read([self.path])
+            self._seen = now
+            found = read([self.path])
+            self._reading = replace(found, batches=_newest(self._reading, found).batches)  # an inode is used again
         except (OSError, InputError):
             return False
         return True

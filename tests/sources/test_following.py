@@ -176,6 +176,11 @@ def test_a_packed_log_that_is_renamed_keeps_its_batches(tmp_path: Path, follow: 
     (tmp_path / "driver.log.4.gz").unlink()
     following.poll()
     assert following.reading().events == 40
+    again = tmp_path / "driver.log.3.gz"
+    again.write_bytes(gzip.compress(b"".join(lines[40:50])))  # as a new file that gets the inode of one that went
+    os.utime(again, (1, 1))
+    assert following.poll()
+    assert following.reading().events == 50
 
 
 def test_few_files_stay_open_and_each_is_read_on(tmp_path: Path, follow: Follow) -> None:
