@@ -73,3 +73,9 @@ def test_a_new_checkpoint_does_not_come_first_for_the_loss_alone() -> None:
     restart: Advice = step("changelog", Promise(20, 40, 120), "state_ms", ("addBatch",))
     loss = replace(INSIDE, rule="ST005", ms=600.0)
     assert first(finding("ST001", restart), finding("ST005", FEWER), loss=loss) == "changelog"
+
+
+def test_against_a_backlog_whatever_may_shorten_the_batch_stands_before_a_look() -> None:
+    pace = replace(INSIDE, kind="pace", rule="TR008")
+    assert first(finding("SR004", AT_MOST), finding("TR008", LOOK), loss=pace) == "python"
+    assert first(finding("SR004", AT_MOST), finding("CL003", LOOK)) == "open-add-batch"
