@@ -6,6 +6,7 @@ import atexit
 import os
 import re
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -85,12 +86,26 @@ def begun(option: str, builder: Any) -> Any:
     from py4j.protocol import Py4JError  # noqa: PLC0415
     from pyspark.errors import PySparkException  # noqa: PLC0415
 
+    others = _children()
     try:
         return builder.getOrCreate()
+    except KeyboardInterrupt:  # a JVM that was about to say where it listens waits for ever
+        for started in _children() - others:
+            with suppress(ProcessLookupError):
+                os.kill(started, signal.SIGTERM)
+        raise
     except (PySparkException, Py4JError, OSError) as error:
         lines = str(error).strip().split("\n")
         words = next((line for line in lines if line.startswith(_OF_JAVA)), lines[0]).removeprefix(_OF_JAVA)[:200]
         raise UsageError(option, f"Spark does not start: {words}", _TO_START) from None
+
+
+def _children() -> set[int]:
+    """Return the processes that this one has started and that live; none where the system does not tell."""
+    with suppress(OSError):
+        told = [(thread / "children").read_text() for thread in Path("/proc/self/task").iterdir()]
+        return {int(process) for processes in told for process in processes.split()}
+    return set()
 
 
 def _started(master: str | None) -> Any:

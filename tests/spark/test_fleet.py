@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -327,3 +330,14 @@ def test_the_cluster_opens_batches_as_the_local_engine_does(spark: Any, parts: b
     assert list(theirs) == list(ours)
     numbers = [name for name in ours if name.endswith(("_ms", "_rows", "_bytes", "_id", "kind", "what"))]
     assert theirs.sort_values(key)[numbers].astype(str).values.tolist() == ours[numbers].astype(str).values.tolist()
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="elsewhere nobody tells a process's children")
+def test_a_command_that_is_stopped_while_spark_starts_leaves_no_process() -> None:
+    """The JVM holds the pipe for as long as it lives, and its first line is there before it says where it listens."""
+    asked = ["analyze", str(SAMPLES / "LG001"), "--engine", "spark", "--master", "local[1]", "--fleet"]
+    run = subprocess.Popen([sys.executable, "-m", "advisor", *asked], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    assert run.stderr is not None and run.stderr.readline()
+    run.send_signal(signal.SIGTERM)
+    run.communicate(timeout=60)
+    assert run.returncode == 130
