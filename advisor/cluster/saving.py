@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import reduce
@@ -18,6 +19,8 @@ from advisor.errors import InputError
 from advisor.sources.random_access import opened
 
 _HEAD = 256
+_GLOB = re.compile(r"[\\*?{}\[\]]")
+"""Letters of a folder's name that Spark's reader takes for a pattern."""
 _FINDINGS = (
     "query string, id string, run_id string, rule string, level string, confidence string, says string, "
     "explained_by string, last string, day string"
@@ -180,7 +183,7 @@ class Saved:
         if place is None and not self._incremental:
             return None
         try:
-            frame = self._spark.read.parquet(place or self._folder.saved(name))
+            frame = self._spark.read.parquet(_GLOB.sub(r"\\\g<0>", place or self._folder.saved(name)))
         except AnalysisException:
             return None
         if lacking := [column for column in _COLUMNS[name] if column not in frame.columns]:

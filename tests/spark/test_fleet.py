@@ -280,6 +280,13 @@ class TestSavedTable:
         runs = {row.run_id for row in spark.read.parquet(f"{tmp_path}/table/batches").select("run_id").collect()}
         assert runs == set(api.read_progress(SAMPLES / "LG003")["run_id"])
 
+    def test_the_directory_has_a_name_that_looks_like_a_pattern(self, spark: Any, logs: Path, tmp_path: Path) -> None:
+        found = [
+            api.analyze_fleet(logs, spark=spark, save_table=tmp_path / "of [1]{a}", incremental=True).input.bytes > 0
+            for _ in range(2)
+        ]
+        assert found == [True, False]
+
     def test_tables_of_somebody_else_stay(self, save: Any, tmp_path: Path) -> None:
         (tmp_path / "table" / "files").mkdir(parents=True)
         (tmp_path / "table" / "_lock").write_text("mine")
