@@ -107,6 +107,17 @@ def test_a_scan_of_real_time_mode_tells_it_of_its_own_query() -> None:
     assert told == [[Told("trigger", "real_time")], []]
 
 
+@pytest.mark.parametrize(("where", "modes"), [("<unknown>", set()), ("file:/c/state", {"update"})])
+def test_a_plan_without_its_query_tells_no_output_mode(where: str, modes: set[str]) -> None:
+    run = "816643e7-3157-4133-ae26-0e2ee96a9179"
+    told = read_physical_plan(
+        "(5) StateStoreSave\nArguments: [window#10], state info [ checkpoint = "
+        f"{where}, runId = {run}, opId = 0, ver = 0, numPartitions = 2], Update, 0, 0, 2\n"
+    )
+    assert {one.value for one in told if one.fact == "output_mode"} == modes
+    assert Told("stateful", value=True) in told
+
+
 def test_a_phase_that_takes_longer_than_the_loss_is_named_too(tmp_path: Path) -> None:
     row = {"triggerExecution": 1550, "addBatch": 385, "latestOffset": 626, "walCommit": 240, "commitOffsets": 245}
     (tmp_path / "p.json").write_text("\n".join(map(json.dumps, events([row] * 30))))

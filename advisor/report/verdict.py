@@ -10,6 +10,7 @@ import numpy as np
 from advisor.batches import Columns
 from advisor.catalogue import ranking
 from advisor.contract import Advice, BestStep, Calm, Finding, Loss, Passed
+from advisor.facts.trigger import LATE_MS
 from advisor.metrics import Estimate, measure, sure
 from advisor.metrics.flow import leaves_a_pause
 from advisor.metrics.latency import told_by_events
@@ -64,8 +65,9 @@ def _keeps_up(judged: Judged, loss: Loss | None, unopened: bool) -> Calm | None:
         return Calm(says=f"{said}, as their events say (rtmMetrics).", closest=closest(judgement.passed))
     late, slowest = measure(window, "falling_behind_share"), measure(window, "trigger_execution_ms", "p99")
     interval = window.facts.fixed_interval_ms
-    outlast, idles = _outlast(window.executed, interval).any(), _idles(window)
-    in_time = isinstance(late, Estimate) and late.high <= 0 and (outlast or not window.facts.value("falling_behind"))
+    idles, on_time = _idles(window), not window.facts.value("falling_behind")
+    on_time = on_time or _outlast(window.executed, interval and interval - LATE_MS).any()
+    in_time = isinstance(late, Estimate) and late.high <= 0 and on_time
     if not (in_time or idles):
         return None
     has_room = idles or isinstance(measure(window, "interval_used_share"), Estimate)

@@ -157,12 +157,11 @@ COUNTED_BY_LINES = (
     "code_too_long",
     "code_refused",
     "commit_retries",
-    "files_written",
-    "bytes_written",
 )
 """Columns from lines of a driver's log: 0 without such a line."""
-SELDOM_IN_LINES = ("files_read", "log_compaction_ms", "kafka_polls", "kafka_poll_ms")
-"""What is not known without such a line: consumers may write to the executors' logs, and few sources read files."""
+SELDOM_IN_LINES = ("files_written", "bytes_written", "files_read", "log_compaction_ms", "kafka_polls", "kafka_poll_ms")
+"""What is not known without such a line: consumers may write to the executors' logs, few sources read files, and few
+sinks tell what they wrote."""
 BY_LINES = (*COUNTED_BY_LINES, *SELDOM_IN_LINES)
 """Columns of batch parts that no other origin has."""
 

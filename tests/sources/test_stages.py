@@ -321,6 +321,10 @@ def test_the_time_of_a_line(line: bytes, ms: float) -> None:
     assert clock.utc == (b"Z" in line)
 
 
+def test_the_files_of_a_sink_that_does_not_tell_them_are_not_known() -> None:
+    assert parts_of(SAMPLES / "LG001" / "rate-to-noop-4.3.0")["files_written"].isna().all()
+
+
 def test_icebergs_commits_tell_their_tries_and_files() -> None:
     parts = parts_of(SAMPLES / "SK008" / "iceberg-other-writer-4.0.0")
     assert sorted(parts["commit_retries"])[-3:] == [0, 1, 1]

@@ -48,8 +48,9 @@ def read_physical_plan(text: str) -> list[Told]:
     info = _STATE_INFO.search(text)
     if info is None:
         return real_time
-    path = [] if info[1] == "<unknown>" else checkpoint(info[1].removesuffix("/state"))
-    found = [Told("stateful", value=True), *path, *real_time]
+    if info[1] == "<unknown>":  # Spark planned it once more without the query, and such a plan always says Append
+        return [Told("stateful", value=True), *real_time]
+    found = [Told("stateful", value=True), *checkpoint(info[1].removesuffix("/state")), *real_time]
     behind = text.partition(") StateStoreSave")[2].partition("state info [")[2]  # of the first operator that saves any
     mode = _MODE.search(behind.partition("\n")[0])
     return [*found, Told("output_mode", mode[1].lower())] if mode else found
