@@ -65,8 +65,8 @@ def _keeps_up(judged: Judged, loss: Loss | None, unopened: bool) -> Calm | None:
         return Calm(says=f"{said}, as their events say (rtmMetrics).", closest=closest(judgement.passed))
     late, slowest = measure(window, "falling_behind_share"), measure(window, "trigger_execution_ms", "p99")
     interval = window.facts.fixed_interval_ms
-    idles, on_time = _idles(window), not window.facts.value("falling_behind")
-    on_time = on_time or _outlast(window.executed, interval and interval - LATE_MS).any()
+    idles, outlast = _idles(window), _outlast(window.executed, interval and interval - LATE_MS).any()
+    on_time = outlast or not window.facts.value("falling_behind")
     in_time = isinstance(late, Estimate) and late.high <= 0 and on_time
     if not (in_time or idles):
         return None
