@@ -56,7 +56,8 @@ def since_batch_ms(window: Window) -> np.ndarray:
     took = np.flatnonzero(window.executed["input_rows"] != 0)
     numbers, starts = (window.executed[name][took] for name in ("batch_id", "timestamp"))
     passed = np.where(since_last(took) == since_last(numbers), since_last(starts), np.nan)
-    passed = passed[np.searchsorted(numbers, window.batches["batch_id"])]
+    by_number = dict(zip(numbers.tolist(), passed.tolist(), strict=True))
+    passed = np.array([by_number.get(number, np.nan) for number in window.batches["batch_id"].tolist()])
     found = passed if (passed > 0).any() else window.batches["interval_ms"]
     return np.where(found > 0, found, np.nan)
 
