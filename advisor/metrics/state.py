@@ -127,10 +127,11 @@ def state_memory_bytes(window: Window) -> np.ndarray:
 @remembered
 def _bytes_per_key(window: Window) -> np.ndarray | Missing:
     """Return what the default state store holds for each key, in bytes; RocksDB tells the size of its caches only."""
-    if SIZE not in window.operators:
+    size = window.operators[SIZE] if SIZE in window.operators else np.zeros(0)
+    if not len(known(size)):  # nor where only another query's operators have it
         return NO_SIZE
     rows = needed(state_rows(window))
-    return per_batch(window, window.operators[SIZE] / computed_times(window)) / np.where(rows > 0, rows, np.nan)
+    return per_batch(window, size / computed_times(window)) / np.where(rows > 0, rows, np.nan)
 
 
 @window_metric("ratio", "count", label="the size of a key's state over that at the start of the window")
