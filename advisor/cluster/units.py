@@ -173,8 +173,7 @@ def look(path: str, start: int, end: int) -> Look:
         with opened(path) as place:
             head = place.read(0, HEAD)
             form = format_of(head)
-            packed = is_packed(head[:16], place.read(max(0, place.size - 16), place.size)) or containers.container(head)
-            if form.tells or packed:
+            if form.tells or containers.container(head) or is_packed(head[:16], place):
                 return Look(whole=True)
             return Look(form.name) if form.by_line else _marks(place, start, end)
     except (OSError, InputError):

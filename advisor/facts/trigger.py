@@ -165,9 +165,8 @@ def _interval_of(starts: np.ndarray, pauses: np.ndarray, steps: np.ndarray, sinc
         in_time = (begun // each == ended // each) | polled
         if in_time.sum() < _WAITS:
             continue
-        if (after % each < LATE_MS)[in_time].mean() >= _ALIGNED_SHARE and ((waits <= each) | polled)[
-            in_time
-        ].mean() >= 0.5:
+        aligned, short = after % each < LATE_MS, (waits <= each) | polled
+        if aligned[in_time].mean() >= _ALIGNED_SHARE and short[in_time].mean() >= 0.5:
             return each
     return None
 

@@ -16,6 +16,7 @@ from advisor.window import Window
 
 SAME_LOAD = 1.1  # loads that differ by less are the same
 LEAST_WITHOUT_POLLING_MS = 1000  # by default Spark asks its sources anew every few milliseconds
+MOST_POLL_MS = 100.0  # so soon, on a busy machine
 _WAIT = "metrics:numFilesOutstanding"
 _UNTOLD = Missing("the sources do not report files that wait")
 _UNCOUNTED = Missing("how many files a batch takes stands in the driver's log only, in lines of FileStreamSource")
@@ -196,6 +197,15 @@ def leaves_a_pause(window: Window) -> np.ndarray:
     follows, since = since_last(window.batches["batch_id"]), since_last(starts)
     pause = np.append(np.where(follows == 1, since, np.nan)[1:] - took[:-1], np.nan)
     return pause > _AT_ONCE * took + _AT_ONCE_MS + (1000 if whole_seconds(starts) else 0)
+
+
+@remembered
+def idles(window: Window) -> bool:
+    """Whether a query without an interval waits behind most batches, while its triggers find nothing."""
+    if window.facts.value("trigger") != "unspecified" or not len(window):
+        return False
+    polled = window.batches["interval_ms"] < MOST_POLL_MS
+    return bool((polled & leaves_a_pause(window)).mean() >= 0.5)
 
 
 def files_taken(window: Window) -> np.ndarray:

@@ -12,18 +12,15 @@ from advisor.catalogue import ranking
 from advisor.contract import Advice, BestStep, Calm, Finding, Loss, Passed
 from advisor.facts.trigger import LATE_MS
 from advisor.metrics import Estimate, measure, sure
-from advisor.metrics.flow import leaves_a_pause
+from advisor.metrics.flow import idles, leaves_a_pause
 from advisor.metrics.latency import told_by_events
 from advisor.metrics.units import milliseconds
 from advisor.report.judged import Judged
 from advisor.report.loss import explain, wish
 from advisor.report.steps import felt
 from advisor.report.unjudged import nothing_to_judge
-from advisor.window import Window
 
 MOST_CLOSEST = 2
-MOST_POLL_MS, WAITS = 100.0, 0.5
-"""How soon a trigger follows the one before by default, and of how many batches: there the source has nothing more."""
 NOTHING_TO_CHANGE = "This log shows nothing that needs a change."
 _TORN = "Partial: records of this log were torn or could not be read, and what they show is not known."
 _MANY_UNKNOWN = 2  # facts that a sentence can name
@@ -45,7 +42,7 @@ def verdict(judged: Judged, best: BestStep | None, loss: Loss | None, calm: Calm
 def calm(judged: Judged, loss: Loss | None, unopened: bool) -> Calm | None:
     """Return that the query keeps up, with its numbers; None where a rule found a fault or too little is known.
 
-    What a rule found is none where no step is against it, unless it is grave.
+    A finding against which there is no step is no fault, unless it is high or grave.
 
     `unopened`: most of a long batch is addBatch, and nothing shows what it does. It is no clean bill where records of
     the log were torn.
@@ -65,12 +62,12 @@ def _keeps_up(judged: Judged, loss: Loss | None, unopened: bool) -> Calm | None:
         return Calm(says=f"{said}, as their events say (rtmMetrics).", closest=closest(judgement.passed))
     late, slowest = measure(window, "falling_behind_share"), measure(window, "trigger_execution_ms", "p99")
     interval = window.facts.fixed_interval_ms
-    idles, outlast = _idles(window), _outlast(window.executed, interval and interval - LATE_MS).any()
+    no_rows, outlast = idles(window), _outlast(window.executed, interval and interval - LATE_MS).any()
     on_time = outlast or not window.facts.value("falling_behind")
     in_time = isinstance(late, Estimate) and late.high <= 0 and on_time
-    if not (in_time or idles):
+    if not (in_time or no_rows):
         return None
-    has_room = idles or isinstance(measure(window, "interval_used_share"), Estimate)
+    has_room = no_rows or isinstance(measure(window, "interval_used_share"), Estimate)
     enough = ranking()["fewest_batches"]
     few = len(window) < enough
     if loss is None or ((few or unopened) and not has_room):
@@ -82,18 +79,10 @@ def _keeps_up(judged: Judged, loss: Loss | None, unopened: bool) -> Calm | None:
     p99 = f", p99 {milliseconds(slowest.safe)}" if isinstance(slowest, Estimate) else ""
     typical = milliseconds(sure(window, "trigger_execution_ms"))
     none = f"none of {len(window):,} leaves rows behind"
-    if idles or _outlast(window.batches, interval).any():
+    if no_rows or _outlast(window.batches, interval).any():
         none = f"behind {int(leaves_a_pause(window).sum()):,} of {len(window):,} it waits for new rows"
     says = f"The query keeps up: a typical batch takes {typical}{p99}, and {none}."
     return Calm(says=says + waits, closest=closest(judgement.passed))
-
-
-def _idles(window: Window) -> bool:
-    """Whether a query without an interval waits behind most batches, while its triggers find nothing."""
-    if window.facts.value("trigger") != "unspecified" or not len(window):
-        return False
-    polled = 1000 * window.batches["input_rows"] < MOST_POLL_MS * window.batches["input_rows_per_second"]
-    return bool((polled & leaves_a_pause(window)).mean() >= WAITS)
 
 
 def _outlast(batches: Columns, interval: float | None) -> np.ndarray:
@@ -109,7 +98,7 @@ def _found_a_fault(judged: Judged, loss: Loss | None) -> bool:
     """
     found, rules, facts = judged.judgement.findings, judged.catalogue.rules, judged.window.facts
     is_a_choice = loss is not None and wish(judged, loss.rule) is not None
-    waits = facts.fixed_interval_ms is not None or _idles(judged.window)
+    waits = facts.fixed_interval_ms is not None or idles(judged.window)
     in_time = waits and "latency_target_ms" not in facts
     stays = in_time and not any(one.level == "high" or step.legal != "no" for one in found for step in one.steps)
     return bool(found) and (not (is_a_choice or stays) or any(rules[one.rule].grave for one in found))

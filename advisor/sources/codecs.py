@@ -12,6 +12,8 @@ from typing import IO, Any
 
 import pyarrow as pa
 
+from advisor.sources.random_access import Place
+
 BLOCK = 1 << 20
 _GENEROUS = 1 << 30
 _HIGHEST_RATIO = 500
@@ -70,9 +72,9 @@ def refuse_ratio(given: int, taken: int) -> None:
         raise Torn(f"unpacks to more than {_HIGHEST_RATIO} times its size: not read further")
 
 
-def is_packed(*ends: bytes) -> bool:
-    """Whether a file that begins with these bytes is compressed, or of wide letters, or ends with some."""
-    return any(_unpacker(end) is not _plain for end in ends)
+def is_packed(head: bytes, place: Place | None = None) -> bool:
+    """Whether a file that begins with `head` is compressed or of wide letters; with its `place`, or ends with some."""
+    return _unpacker(head) is not _plain or (place is not None and _unpacker(place[-16:]) is not _plain)
 
 
 _Unpack = Callable[[Source], Iterator[bytes]]

@@ -25,14 +25,15 @@ from advisor.trials.setup import Permissions
 from advisor.trials.steps import Candidate, candidate
 from advisor.trials.throwaway import throw_away
 from tests.promises.cases import Case, Servers, cases
+from tests.promises.latencies import are_near, set_up
 from tests.promises.run import SESSION, kafka, parser
 from tests.promises.table import MEASUREMENTS, written
 from tests.promises.turns import Keeping
 
 FILE = Path(__file__).with_name("after.json")
 BOUNDS = Bounds(runs=1, batches=60, seconds=45.0)
-WITHIN, OR_MS, HIGH_WITHIN = 0.15, 15.0, 0.30
-"""How near an expected latency must be: p50 by a share or by milliseconds, p99 by a share."""
+WITHIN, HIGH_WITHIN = 0.15, 0.30
+"""How near an expected p50 and p99 must be, as shares."""
 HEAD = (
     "| query, step | p50 before | said after | by Kafka | p99 before | said after | by Kafka | p50, p99 near? |",
     "|---|---:|---:|---:|---:|---:|---:|---|",
@@ -65,9 +66,7 @@ def main() -> None:
 
 def measured(spark: Any, case: Case, place: str, kept: Path | None, *, warms_up: bool) -> dict[str, Any] | None:
     """p50 and p99 in ms: before the step, as said after it, and after it; None where the step promises nothing."""
-    for key, value in (SESSION | case.conf).items():
-        if key.startswith("spark.sql."):
-            spark.conf.set(key, value)
+    set_up(spark, case.conf)
     runner = Keeping(spark, case.build, BOUNDS, Permissions(sink=True), case.latency, load())
     runner.place = kept
     if warms_up:
@@ -79,9 +78,8 @@ def measured(spark: Any, case: Case, place: str, kept: Path | None, *, warms_up:
     said = [found for run in both if (found := _said(run, step)) is not None]
     if len(said) < len(both) or "p50" not in then.latency:
         return None
-    runs = [run.run_id for run in both]
     return {
-        "runs": runs,
+        "runs": [run.run_id for run in both],
         "before": _mean([run.latency for run in both]),
         "said": _mean(said),
         "after": _mean([then.latency]),
@@ -106,8 +104,7 @@ def _is_measured(case: Case) -> bool:
 
 def near(one: Mapping[str, Any]) -> tuple[bool, bool]:
     """Whether what was said of p50 and of p99 is near enough."""
-    off = {stat: abs(one["said"][stat] - one["after"][stat]) for stat in STATS}
-    return off["p50"] <= max(OR_MS, WITHIN * one["after"]["p50"]), off["p99"] <= HIGH_WITHIN * one["after"]["p99"]
+    return are_near(one["said"], one["after"], WITHIN, HIGH_WITHIN)
 
 
 def markdown(known: Mapping[str, Any]) -> str:

@@ -35,6 +35,7 @@ from tests.promises.turns import Keeping
 FILE = Path(__file__).with_name("latencies.json")
 BOUNDS = Bounds(runs=1, batches=40, seconds=30.0)
 EARLY = 0.2
+Latency = Mapping[str, float]
 WITHIN, OR_MS, HIGH_WITHIN = 0.10, 15.0, 0.25
 """How near an estimate must be: p50 by a share or by milliseconds, p99 by a share."""
 HEAD = (
@@ -118,13 +119,18 @@ def main() -> None:
 def _run(
     spark: Any, place: str, name: str, query: Kafka, conf: Mapping[str, str], variant: OnTrial, kept: Path | None
 ) -> Run:
-    for key, value in (SESSION | conf).items():
-        if key.startswith("spark.sql."):
-            spark.conf.set(key, value)
+    set_up(spark, conf)
     latency = early(query) if isinstance(query, other.KafkaCapped) else query.latency
     runner = Keeping(spark, query.build, BOUNDS, Permissions(sink=True), latency, load())
     runner.place = kept
     return runner.run(variant, f"latency-{name}", f"{place}/{name}", warms_up=name == "warm-up")
+
+
+def set_up(spark: Any, conf: Mapping[str, str]) -> None:
+    """Give a session the settings of a case that a running one takes."""
+    for key, value in (SESSION | conf).items():
+        if key.startswith("spark.sql."):
+            spark.conf.set(key, value)
 
 
 def early(query: Kafka) -> Any:
@@ -164,9 +170,13 @@ def near(one: Mapping[str, Any]) -> tuple[bool, bool] | None:
     """Whether p50 and p99 are near enough; None where there is no estimate, or nothing to compare it with."""
     if not one["estimated"] or not one["measured"]:
         return None
-    off = {name: abs(one["estimated"][name] - ms) for name, ms in one["measured"].items()}
-    allowed = max(OR_MS, WITHIN * one["measured"]["p50"]), HIGH_WITHIN * one["measured"]["p99"]
-    return off["p50"] <= allowed[0], off["p99"] <= allowed[1]
+    return are_near(one["estimated"], one["measured"], WITHIN, HIGH_WITHIN)
+
+
+def are_near(said: Latency, measured: Latency, within: float, high_within: float) -> tuple[bool, bool]:
+    """Whether p50 is near by this share or by `OR_MS`, and p99 by that share."""
+    off = {name: abs(said[name] - ms) for name, ms in measured.items()}
+    return off["p50"] <= max(OR_MS, within * measured["p50"]), off["p99"] <= high_within * measured["p99"]
 
 
 def markdown(known: Mapping[str, dict[str, Any]]) -> str:

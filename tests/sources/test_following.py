@@ -35,6 +35,14 @@ def follow() -> Iterator[Callable[[Path], Following]]:
         one.close()
 
 
+def begun(follow: Follow, path: Path, text: bytes) -> Following:
+    """A file with this text, followed and read once."""
+    path.write_bytes(text)
+    following = follow(path)
+    following.poll()
+    return following
+
+
 def batches(reading: Reading) -> list[tuple[str, int]]:
     return list(zip(*(reading.batches[name].to_pylist() for name in ("run_id", "batch_id")), strict=True))
 
@@ -70,9 +78,7 @@ def test_a_file_that_grows_gives_what_the_whole_gives(tmp_path: Path, follow: Fo
 def test_half_a_record_that_is_still_written_is_not_called_broken(tmp_path: Path, follow: Follow) -> None:
     path = tmp_path / "progress.jsonl"
     first, second = LINES.splitlines(keepends=True)[:2]
-    path.write_bytes(first + second[: len(second) // 2])
-    following = follow(path)
-    following.poll()
+    following = begun(follow, path, first + second[: len(second) // 2])
     reading = following.reading()
     assert (len(batches(reading)), list(reading.broken)) == (1, [])
     append(path, second[len(second) // 2 :])
@@ -87,9 +93,7 @@ def test_a_file_that_is_cut_off_and_grows_again_between_two_looks_loses_nothing(
 ) -> None:
     path = tmp_path / "driver.log"
     half = len(LINES) // 2
-    path.write_bytes(LINES[: LINES.index(b"\n", half) + 1])
-    following = follow(path)
-    following.poll()
+    following = begun(follow, path, LINES[: LINES.index(b"\n", half) + 1])
     read = path.stat().st_size
     path.write_bytes(LINES[read:][: read + more].ljust(read + more, b" "))
     assert following.poll()
@@ -99,9 +103,7 @@ def test_a_file_that_is_cut_off_and_grows_again_between_two_looks_loses_nothing(
 def test_a_file_that_is_cut_off_begins_anew_and_keeps_what_was_read(tmp_path: Path, follow: Follow) -> None:
     path = tmp_path / "driver.log"
     lines = LINES.splitlines(keepends=True)
-    path.write_bytes(b"".join(lines[:60]))
-    following = follow(path)
-    following.poll()
+    following = begun(follow, path, b"".join(lines[:60]))
     path.write_bytes(b"".join(lines[60:80]))
     assert following.poll()
     assert following.reading().events == 80
@@ -110,9 +112,7 @@ def test_a_file_that_is_cut_off_begins_anew_and_keeps_what_was_read(tmp_path: Pa
 def test_a_renamed_file_is_read_to_its_end_and_the_next_one_from_its_beginning(tmp_path: Path, follow: Follow) -> None:
     path = tmp_path / "driver.log"
     lines = LINES.splitlines(keepends=True)
-    path.write_bytes(b"".join(lines[:40]))
-    following = follow(path)
-    following.poll()
+    following = begun(follow, path, b"".join(lines[:40]))
     append(path, b"".join(lines[40:50]))
     path.rename(tmp_path / "driver.log.1")
     assert following.poll()  # no file of that name is there
@@ -123,9 +123,7 @@ def test_a_renamed_file_is_read_to_its_end_and_the_next_one_from_its_beginning(t
 
 def test_a_file_that_is_a_named_pipe_for_a_moment_is_read_on(tmp_path: Path, follow: Follow) -> None:
     path, lines = tmp_path / "driver.log", LINES.splitlines(keepends=True)
-    path.write_bytes(b"".join(lines[:40]))
-    following = follow(path)
-    following.poll()
+    following = begun(follow, path, b"".join(lines[:40]))
     path.unlink()
     os.mkfifo(path)
     assert not following.poll()
@@ -137,9 +135,7 @@ def test_a_file_that_is_a_named_pipe_for_a_moment_is_read_on(tmp_path: Path, fol
 
 def test_rotations_between_two_looks_lose_nothing(tmp_path: Path, follow: Follow) -> None:
     path, lines = tmp_path / "driver.log", LINES.splitlines(keepends=True)
-    path.write_bytes(b"".join(lines[:30]))
-    following = follow(path)
-    following.poll()
+    following = begun(follow, path, b"".join(lines[:30]))
     for rotated in (3, 2, 1):
         path.rename(tmp_path / f"driver.log.{rotated}")
         path.write_bytes(b"".join(lines[60 - 10 * rotated : 70 - 10 * rotated]))
