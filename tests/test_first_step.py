@@ -45,6 +45,14 @@ def test_the_loss_s_own_step_stands_before_a_larger_saving_elsewhere() -> None:
     assert first(logs(150, 180), finding("CL003", AT_MOST)) == "python"
 
 
+def test_a_look_stands_before_the_loss_s_own_step_that_saves_little_of_it_at_most() -> None:
+    little = step("slots", Promise(0, None, 90), "waves_ms", ("addBatch",))
+    assert first(finding("CL003", little, LOOK)) == "open-add-batch"
+    assert first(finding("CL003", little)) == "slots"
+    assert first(finding("CL003", AT_MOST, LOOK)) == "python"
+    assert first(finding("CL003", little, LOOK), loss=replace(INSIDE, kind="pace")) == "slots"
+
+
 def test_a_step_of_what_explains_the_loss_is_its_own() -> None:
     loss = replace(finding("CL003", LOOK), explained_by="PY001")
     assert first(logs(150, 180), loss, finding("PY001", AT_MOST)) == "python"

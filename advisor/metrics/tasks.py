@@ -13,6 +13,7 @@ from advisor.statistics import known, mean, median, middle, zero_filled
 from advisor.window import Window
 
 LEAST_MS = 20.0  # by which a stage or a task is longer, or it is noise
+SMALL_TASK_MS = 100.0  # so long a task takes at least for it to be worth its start
 _TIMERS = 0.9
 """What may be relied on of tasks that ran at once by their times: an attempt that was made again counts twice."""
 
@@ -161,6 +162,16 @@ def most_waves(window: Window) -> np.ndarray | Missing:
     return NO_SLOTS if np.isnan(rounds).any() else most(window, np.where(of_kind(window, "table_log"), np.nan, rounds))
 
 
+@stage_metric("ms", label="small tasks that read the source in waves", share=True)
+def small_reading_tasks_ms(window: Window) -> np.ndarray | Missing:
+    """What stages that read the source in several waves of small tasks take beyond their longest task."""
+    of = spread(window)
+    if np.isnan(of.rounds).any():
+        return NO_SLOTS
+    small = (of.rounds > 1) & (of.total < SMALL_TASK_MS * of.tasks)
+    return per_batch(window, of.wall - of.longest, small & of_kind(window, "source_read"))
+
+
 def _too_few(window: Window, kind: str) -> np.ndarray | Missing:
     """What stages of a kind take beyond their work spread over all slots, where they have fewer tasks than slots."""
     of = spread(window)
@@ -185,13 +196,16 @@ def too_few_state_tasks_ms(window: Window) -> np.ndarray | Missing:
 def one_task_ms(window: Window) -> np.ndarray | Missing:
     """What stages of a single task take beyond their work spread over all slots.
 
-    Of those behind a shuffle the ones that get most of the batch's rows: the end of an aggregation gets few.
+    Of those behind a shuffle the ones that get most of the batch's rows: the end of an aggregation gets few. Where the
+    log counts no rows, the batch's longest stage.
     """
     of, stages = spread(window), window.stages
     slots = np.where(np.isnan(of.slots), _seen_at_once(window), of.slots)
     if len(stages) and not (slots > 1).any() and np.isnan(of.slots).any():
         return NO_SLOTS
-    gathers = zero_filled(stages["rows_max"]) >= window.batches["input_rows"][stages["batch"]] / 2
+    rows, batch = stages["rows_max"], stages["batch"]
+    longest = of.wall >= most(window, of.wall)[batch]
+    gathers = np.where(np.isnan(rows), longest, rows >= window.batches["input_rows"][batch] / 2)
     reads = of_kind(window, "source_read") | (gathers & of_kind(window, "shuffle", "result"))
     return per_batch(window, of.wall - of.total / slots, (of.tasks == 1) & (slots > 1) & reads)
 

@@ -26,8 +26,9 @@ def best_step(
 ) -> BestStep | None:
     """Return the loss's own best step if it saves anything, else of all steps the one that saves a record most.
 
-    Where that one saves little beside the loss, a look at the loss goes first. A new checkpoint comes only where
-    nothing else helps, and only with a number. Never first is a step made for a platform or source that may be another.
+    Where that one saves little beside the loss, or the loss's own step does at most, a look at the loss goes first. A
+    new checkpoint comes only where nothing else helps, and only with a number. Never first is a step made for a
+    platform or source that may be another.
     """
     asked = _asked(findings, loss, rules)
     offers = [(finding, step) for finding in findings for step in finding.steps if _may_be_first(finding, step)]
@@ -91,6 +92,10 @@ def _first(own: Sequence[_Offer], offers: Sequence[_Offer], loss: Loss | None) -
     best, mine = _best(offers), _best(own)
     if best is None or mine is None or loss is None:
         return mine or best
+    most = felt(mine[1])
+    if most and loss.kind == "add_batch" and most.high < ranking()["little"] * (loss.ms or 0.0):
+        own = [offer for offer in own if not _promises(offer[1])] or own
+        mine = _best(own) or mine
     elsewhere = best[1].takes != "new_checkpoint" and _promises(best[1])
     if _promises(mine[1]) and not (mine[1].takes == "new_checkpoint" and elsewhere):
         return mine
