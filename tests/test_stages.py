@@ -123,6 +123,8 @@ def test_a_log_in_pieces_and_one_with_broken_lines_tell_the_same(tmp_path: Path)
         (["AQEShuffleRead", "Exchange"], "", False, "shuffle"),
         (["Exchange"], "", True, "result"),
         (["Scan parquet "], "", True, "scan"),
+        (["Union", "Scan parquet ", "MicroBatchScan"], "", True, "both"),
+        (["Scan", "map", "PythonRDD", "MicroBatchScan"], "", True, "source_read"),
         (["MapPartitionsRDD"], "Delta: Compute snapshot for version: 5", True, "table_log"),
         (
             ["mapPartitions", "parallelize"],

@@ -10,7 +10,7 @@ from advisor.metrics.flow import sum_of_sources
 from advisor.metrics.metric import batch_metric, remembered, stage_metric
 from advisor.metrics.missing import NOT_TOLD, Missing, needed
 from advisor.metrics.operators import joins, partitions
-from advisor.metrics.tasks import most, of_kind
+from advisor.metrics.tasks import most, of_kind, per_batch, spread
 from advisor.statistics import zero_filled
 from advisor.window import Window
 
@@ -106,3 +106,12 @@ def recomputed_ms(window: Window) -> np.ndarray:
     if isinstance(shown, np.ndarray):
         return shown
     return window.batches["add_batch_ms"] * (1 - 1 / np.maximum(needed(computations(window)), 1))
+
+
+@batch_metric("ms", phases=("add_batch_ms",), label="reading the source again, at most")
+def read_again_ms(window: Window) -> np.ndarray:
+    """What a query that names its source several times takes for all but one reading, with what the stages compute."""
+    again = 1 - 1 / np.maximum(needed(reread_factor(window)), 1)
+    if not len(window.stages):
+        return again * window.batches["add_batch_ms"]
+    return again * needed(per_batch(window, spread(window).wall, of_kind(window, "source_read")))

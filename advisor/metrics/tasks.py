@@ -304,6 +304,13 @@ def longest_stage_ms(window: Window) -> np.ndarray:
     return np.fmin(most(window, spread(window).wall), window.batches["add_batch_ms"])
 
 
+@stage_metric("ms", label="the longest stage that holds no state", share=True)
+def longest_stateless_stage_ms(window: Window) -> np.ndarray:
+    """The longest stage of a batch of those that hold no state and read no table's log."""
+    wall = np.where(of_kind(window, "state", "table_log"), 0.0, spread(window).wall)
+    return np.fmin(most(window, wall), window.batches["add_batch_ms"])
+
+
 @stage_metric("ms", "task", label="processor time per row that the source gives")
 def cpu_per_row_ms(window: Window) -> np.ndarray:
     """Processor time of the stages that read the source, over the rows that they read."""

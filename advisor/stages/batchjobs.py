@@ -38,6 +38,8 @@ KINDS = (None, "source_read", "state", "shuffle", "result", "table_log", "other"
 _STATE = re.compile(r"StateStore|StateStoreRDD|StreamingDeduplicate|WithState|SymmetricHashJoin|SessionWindowState")
 _STREAM = re.compile(r"MicroBatchScan|KafkaSourceRDD|StreamingSource")
 _FILES = re.compile(r"^(?:Scan|FileScan|LocalTableScan|BatchScan)\b")
+_ROWS = re.compile(r"^Scan(?: ExistingRDD)?$")
+"""A scan of rows that code made of another frame, as `spark.read.json(batch.rdd)` does: no table's."""
 _TABLE_LOG = re.compile(
     r"^Delta: (?!.*(?:write|Write))|snapshot for version|Delta Lake Checkpoint|log ?checkpoint|manifest", re.IGNORECASE
 )
@@ -65,9 +67,9 @@ def kind_of(names: Sequence[str], description: str, *, last: bool, cached: bool 
         return "table_log"
     if description.startswith(_LISTING):
         return "listing"
-    scans = any(_FILES.search(name) for name in names)
+    scans = [name for name in names if _FILES.search(name)]
     if any(_STREAM.search(name) for name in names) and not cached:
-        return "both" if scans else "source_read"
+        return "source_read" if all(_ROWS.search(name) for name in scans) else "both"
     if scans:
         return "scan"
     return "result" if last else "shuffle"
