@@ -18,6 +18,7 @@ import advisor
 from advisor.batches import SCHEMA, TABLES
 from advisor.column import Column
 from advisor.sources import files
+from advisor.sources.stages.sparkevents import Dataset, meant, operators
 from advisor.stages import PART_COLUMNS, STAGE_COLUMNS, Attempt, Batch, Job, Numbers, Work, kind_of, tables
 from advisor.stages.batchjobs import Gathered, Inside
 from advisor.stages.parts import HOME, NAMES, divide, shares_of
@@ -136,6 +137,20 @@ def test_a_log_in_pieces_and_one_with_broken_lines_tell_the_same(tmp_path: Path)
 )
 def test_what_a_stage_is_for(names: list[str], description: str, last: bool, kind: str) -> None:
     assert kind_of(names, description, last=last) == kind
+
+
+@pytest.mark.parametrize(
+    ("description", "what"),
+    [
+        (" - MERGE operation - scanning files for matches: Compute snapshot for version: 5",
+         "Delta: Compute snapshot for version: 5"),
+        (" - MERGE operation - scanning files for matches", "Delta: choosing files"),
+    ],
+)  # fmt: skip
+def test_a_merge_works_on_the_tables_log_twice(description: str, what: str) -> None:
+    kept = Dataset(7, "Delta Table State with Stats #5 - file:/data/table/_delta_log", '{"id":"3","name":"map"}')
+    names = operators([kept, Dataset(6, "MapPartitionsRDD", '{"id":"2","name":"Exchange"}')])
+    assert meant(names, description, last=True, cached=True) == ("table_log", what)
 
 
 def test_what_lies_in_a_cache_is_not_read_again() -> None:

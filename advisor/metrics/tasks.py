@@ -347,6 +347,13 @@ def spilled_bytes(window: Window) -> np.ndarray | Missing:
     return np.bincount(batch, zero_filled(spilled), len(window)).astype(float)
 
 
+@stage_metric("ms", label="stages whose tasks run out of memory", share=True)
+def spilling_ms(window: Window) -> np.ndarray | Missing:
+    """Stages in which tasks wrote to disk because their memory was full: more than this a spill cannot take."""
+    spilled = window.stages["disk_spilled_bytes"]
+    return per_batch(window, np.where(spilled > 0, spread(window).wall, spilled))
+
+
 @stage_metric("ms", label="the table's own log")
 def table_log_ms(window: Window) -> np.ndarray | Missing:
     """Stages on a table format's own log: Delta's snapshot, the checkpoint of its log."""

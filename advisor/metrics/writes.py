@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from advisor.facts.confs import ASYNC_INTERVAL_MS
-from advisor.metrics.addbatch import of_jobs
+from advisor.metrics.addbatch import OWN_CODE, of_jobs
 from advisor.metrics.measure import measure
 from advisor.metrics.metric import Batchwise, Bounds, Estimate, batch_metric, bounded_metric, window_metric
 from advisor.metrics.missing import NO_SLOTS, Missing, needed
@@ -85,6 +85,8 @@ def delta_snapshot_ms(window: Window) -> np.ndarray | Missing:
         waves = stages_per_batch(window, of.wall * (1 - 1 / np.maximum(of.rounds, 1)), snapshot)
         if isinstance(waves, np.ndarray):
             return waves
+    if window.facts.value("sink") in OWN_CODE:  # its addBatch holds much else
+        return NO_SLOTS if snapshot.any() else 0.0 * needed(of_jobs(window, "jobs"))
     tasks, free = window.facts.number("delta_snapshot_tasks"), slots(window)
     if "delta_snapshot_tasks" not in window.facts:
         return NO_SNAPSHOT
@@ -106,6 +108,8 @@ def snapshot_tasks(window: Window) -> np.ndarray | Missing:
     snapshot = _of_snapshot(window)
     if snapshot.any():
         return most(window, np.where(snapshot, window.stages["tasks"], 0.0), 0.0)
+    if window.facts.value("sink") in OWN_CODE:
+        return 0.0 * needed(of_jobs(window, "jobs"))
     if "delta_snapshot_tasks" not in window.facts:
         return NO_SNAPSHOT
     return np.full(len(window), window.facts.number("delta_snapshot_tasks") or 0.0)

@@ -49,6 +49,8 @@ _OBJECTS = "DeserializeToObject"
 _PLACES = {kind: place for place, kind in enumerate(KINDS)}
 LOG_CHECKPOINT = "Delta: log checkpoint"
 """The description of a job that writes the checkpoint of a Delta table's log; Delta itself does not name it."""
+FILE_CHOICE = "Delta: choosing files"
+"""That of a job that looks in a Delta table's snapshot for the files to read or to write again, behind its own."""
 
 
 def streams(names: Sequence[str]) -> bool:

@@ -18,6 +18,7 @@ from advisor.sources.harvest import Stretch
 from advisor.sources.stages.driverlog import DriverLog
 from advisor.sources.stages.loggedjobs import packed
 from advisor.sources.stages.loglines import Clock, LogLines
+from advisor.sources.stages.scheduler import DeltaLog
 from advisor.sources.stages.statusstore import work_of
 from advisor.stages import PARTS
 from tests.made import START, event
@@ -112,6 +113,25 @@ def test_a_file_source_tells_the_files_of_each_batch() -> None:
     assert len(parts) > 30
     assert parts["files_read"].value_counts().to_dict() == {60: len(parts) - 1, 37: 1}  # where a listing ended
     assert parts_of(SAMPLES / "SK003/delta-sink-4.0.0/driver.log.gz")["files_read"].isna().all()
+
+
+@pytest.mark.parametrize(
+    ("committed", "kept", "tasks", "what"),
+    [
+        (True, True, 50, "Delta: choosing files"),  # a MERGE: the commit is that of the batch before
+        (False, True, 50, "Delta: choosing files"),
+        (False, False, 50, ""),  # it reads what no earlier job has left
+        (False, True, 2, ""),
+    ],
+)
+def test_a_job_behind_a_tables_snapshot_chooses_files(committed: bool, kept: bool, tasks: int, what: str) -> None:
+    delta = DeltaLog()
+    delta.committed = committed
+    delta.snapshot(b"DELTA: Compute snapshot for version: 5", 0)
+    assert delta.submits(delta.job, 0, 50, kept=False) == "Delta: Compute snapshot for version: 5"
+    delta.snapshot(b"DELTA: Done", 0)
+    assert delta.submits("", 0, tasks, kept=kept) == what
+    assert delta.submits("", 0, 50, kept=True) == ""  # a later job
 
 
 def test_a_table_that_keeps_its_log_with_spark() -> None:

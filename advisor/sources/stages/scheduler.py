@@ -16,7 +16,7 @@ import numpy as np
 from advisor.redaction import redact
 from advisor.sources.stages.loggedjobs import LoggedJob, LoggedStage, Moment, Named, OpenJobs
 from advisor.sources.stages.slotwaits import SlotWaits, least_slots
-from advisor.stages import FAILED, LOCALITIES, LOG_CHECKPOINT, Attempt, Work
+from advisor.stages import FAILED, FILE_CHOICE, LOCALITIES, LOG_CHECKPOINT, Attempt, Work
 
 _GOT = re.compile(rb"Got (?:map stage )?job (\d{1,15}) \((?:(.{0,1000}?)\) with \d+ output partitions)")
 _BACKGROUND = re.compile(rb"withThreadLocalCaptured|ThreadPoolExecutor|FutureTask|CompletableFuture")
@@ -61,20 +61,26 @@ class DeltaLog:
         """What jobs that begin now are for; empty without a line about it."""
         self.committed = False
         """Whether a transaction is in the table's log, and not all of the batch in the table."""
-        self._tasks = 0
+        self._tasks, self._done = 0, False
 
     def snapshot(self, line: bytes, message: int) -> None:
         """Read a line of a table's snapshot."""
         if b"DELTA: " in line and (said := _DELTA.search(line, message)):
             text = said[1].decode("utf-8", "replace").strip()
-            self.job = "" if text == "Done" else redact(f"Delta: {text}")
+            self._done = text == "Done"
+            self.job = "" if self._done else redact(f"Delta: {text}")
+            self.committed = self.committed and self._done
 
-    def submits(self, what: str, ended: int, tasks: int) -> str:
-        """Return what a job is for that submits a stage of so many tasks; `what` so far, after so many stages ended."""
+    def submits(self, what: str, ended: int, tasks: int, *, kept: bool) -> str:
+        """Return what a job is for that submits a stage of so many tasks; `what` so far, after so many stages ended.
+
+        `kept`: whether it reads only what earlier jobs have left.
+        """
+        done, self._done = self._done, False
         if self.job:
             self._tasks = max(self._tasks if ended else 0, tasks)
-        elif self.committed and not what and not ended and tasks == self._tasks > 1:
-            return LOG_CHECKPOINT
+        elif not what and not ended and tasks == self._tasks > 1:
+            return LOG_CHECKPOINT if self.committed else FILE_CHOICE if done and kept else what
         return what
 
 
@@ -185,13 +191,14 @@ class Scheduler:
     def _submits(self, found: Found) -> None:
         tasks, stage = int(found[1]), int(found[2])
         job, moment = self._open.of(stage), self._moment
-        leaf = job is not None and not job.ended and not (job.has_parents and stage == job.final)
+        kept = job is not None and job.has_parents and stage == job.final
+        leaf = job is not None and not job.ended and not kept
         now = moment.now if job is None or moment.fine else job.now
         if before := self._stages.get(stage):
             self._close(before)
         self._stages[stage] = LoggedStage(stage, moment.number, now, tasks, job, leaf)
         if job is not None:
-            job.description = self._delta.submits(job.description, job.ended, tasks)
+            job.description = self._delta.submits(job.description, job.ended, tasks, kept=kept)
 
     def _stage_ends(self, found: Found) -> None:
         last, number, failed, length, unit = found.groups()

@@ -12,7 +12,7 @@ import stringzilla
 from msgspec import field
 
 from advisor.redaction import redact
-from advisor.stages import FAILED, KILLED, LOCALITIES, SPECULATIVE, SUMS, Batch, kind_of
+from advisor.stages import FAILED, FILE_CHOICE, KILLED, LOCALITIES, SPECULATIVE, SUMS, Batch, kind_of
 
 Whole = Annotated[int, msgspec.Meta(ge=-(2**53), le=2**53)]
 """A number that the tables can hold; a line with a larger one is passed over."""
@@ -27,6 +27,8 @@ _BATCH = "\nbatch = "
 """What Spark writes before a batch's number, with which its descriptions end."""
 _ID = len("00000000-0000-0000-0000-000000000000")
 _SNAPSHOT = "Compute snapshot for version"
+_STATISTICS = "Delta Table State with Stats"
+"""How Delta names what it keeps of its snapshot to choose files by; its jobs do not say that they read it."""
 _TIME = b"time t"
 """What all names of _SQL hold, and few others."""
 _SQL = {
@@ -258,8 +260,14 @@ def sql_sums(raw: msgspec.Raw) -> dict[str, float]:
 def operators(datasets: list[Dataset]) -> tuple[str, ...]:
     """Return the operators whose data sets a stage computes, each once, the last one first; sort these so."""
     datasets.sort(key=attrgetter("number"), reverse=True)
-    names = [(each.scope or "").partition(_NAME)[2].partition('"')[0] or each.name for each in datasets]
+    names = [_named(each) for each in datasets]
     return tuple(filter(None, dict.fromkeys(map(_shown, names))))
+
+
+def _named(step: Dataset) -> str:
+    if step.name.startswith(_STATISTICS):
+        return _STATISTICS
+    return (step.scope or "").partition(_NAME)[2].partition('"')[0] or step.name
 
 
 @lru_cache(maxsize=4096)
@@ -271,8 +279,10 @@ def _shown(name: str) -> str:
 @lru_cache(maxsize=4096)
 def meant(names: tuple[str, ...], description: str, last: bool, cached: bool) -> tuple[str, str]:
     """Return (the kind of a stage with these operators in a job of this description, what it does)."""
-    if description.startswith(_SNAPSHOT):
-        description = f"Delta: {description}"
+    if (at := description.find(_SNAPSHOT)) >= 0:  # of a MERGE, say, behind what that does
+        description = f"Delta: {description[at:]}"
+    elif _STATISTICS in names:
+        description = FILE_CHOICE
     kind = kind_of(names, description, last=last, cached=cached)
     return kind, redact(description or ", ".join(names))
 
