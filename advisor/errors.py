@@ -77,7 +77,7 @@ class UsageError(AdvisorError):
     """A command, an option or a fact that was asked for in a way that cannot be carried out."""
 
 
-def fault(error: Exception) -> str:
+def fault(error: BaseException) -> str:
     """What went wrong inside the advisor, in one line: class and message. The traceback goes to stderr if asked for."""
     from advisor.redaction import redact  # noqa: PLC0415 - only a fault waits for it
 

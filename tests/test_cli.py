@@ -558,6 +558,7 @@ def test_a_new_rule_takes_the_place_of_none(tmp_path: Path) -> None:
     ("text", "said"),
     [
         ("def (:", "broken:build: cannot be imported: SyntaxError: "),
+        ("import sys\nsys.exit(3)", "broken:build: cannot be imported: SystemExit: 3; correct the module"),
         (
             "raise RuntimeError('password:\\n  Zq7xPw91Lk')",
             "cannot be imported: RuntimeError: password: *********(redacted)",

@@ -187,6 +187,9 @@ def explained() -> Iterator[None]:
         if damaged := _DAMAGED.search(said):
             file = damaged["file"] or damaged["other"]
             raise InputError(file, f"a file of a saved table, {_found(said)}", _TO_SAVE) from None
+        if _FOREIGN.search(said):
+            found = "one of these is no part of a saved table"
+            raise InputError(" and ".join(_FOLDER.findall(said)[:2]), found, _TO_SAVE.replace("file", "one")) from None
         if refused := _REFUSED.search(said):
             why = (refused["why"] or refused["io"]).strip()
             raise UsageError("save_table", why, "give a directory that can be written") from None
@@ -206,6 +209,8 @@ _DAMAGED = re.compile(
     r"(?:reading file|footer for file:?|is not a Parquet file:?)\s+(?P<file>\S+\.parquet)"
     r"|RuntimeException: (?P<other>\S+) is not a Parquet file"
 )
+_FOREIGN = re.compile(r"\[CONFLICTING_(?:PARTITION_COLUMN_NAMES|DIRECTORY_STRUCTURES)\]")
+_FOLDER = re.compile(r"\n\t(\w{1,20}:\S{1,4000})")
 _REFUSED = re.compile(
     r"(?:AccessControl|ParentNotDirectory|FileAlreadyExists|UnsupportedFileSystem)Exception: (?P<why>[^\n]{1,200})"
     r"|(?:IO|ClassNotFound|Connect)Exception: "

@@ -79,9 +79,9 @@ class TableFolder:
         elif strange := next((name for name in self._tables if name in names), None):
             says = "a table without a manifest: another program or version wrote it"
             raise InputError(self.saved(strange), says, "save into a new directory")
-        old = datetime.now(timezone.utc) - (timedelta(0) if self.on_disk else _ABANDONED)
+        old = f"{datetime.now(timezone.utc) - (timedelta(0) if self.on_disk else _ABANDONED):{_TIME}}"
         for name in self._names():
-            if (found := _NEW.fullmatch(name)) and datetime.strptime(found[1], _TIME) <= old:
+            if (found := _NEW.fullmatch(name)) and found[1] <= old:
                 self._files.delete(self._at(name), True)
 
     def commit(self, rows: Mapping[str, int], replaced: Sequence[str]) -> None:

@@ -186,29 +186,29 @@ def unknown_settings(keys: Iterable[str], version: str | None, own_store: bool =
     if version and not oldest <= version_numbers(version)[:2] <= newest:
         return None
     judged = [key for key in keys if not (own_store and key.startswith(_STATE_STORE))]
-    told = [told for key in sorted(judged) if (told := _told(key, version))]
-    more = f" and {len(told) - _NAMED} more" if len(told) > _NAMED else ""
-    return f"{', '.join(told[:_NAMED])}{more}" if told else None
+    wrong = [(key, why) for key in sorted(judged) if (why := _why_ignored(key, version))]
+    told = [f"{key} ({why}{_nearest(_name(key))})" for key, why in wrong[:_NAMED]]
+    more = f" and {len(wrong) - _NAMED} more" if len(wrong) > _NAMED else ""
+    return f"{', '.join(told)}{more}" if told else None
 
 
 def _minor(version: str) -> str:
     return ".".join(version.split(".")[:2])
 
 
-def _told(key: str, version: str | None) -> str | None:
-    """Return the key and what is wrong with it, None if nothing is."""
-    known, here = known_settings(), _name(key)
-    has = known.settings.get(here)
+def _why_ignored(key: str, version: str | None) -> str | None:
+    """Return why this Spark ignores a setting, None if it knows it."""
+    known = known_settings()
+    has = known.settings.get(_name(key))
     if has is None:
-        near = _nearest(here)
-        return f"{key} (no Spark from {_minor(known.versions[0])} to {_minor(known.versions[-1])} knows it{near})"
+        return f"no Spark from {_minor(known.versions[0])} to {_minor(known.versions[-1])} knows it"
     minors = [_minor(each) for each in known.versions]
     if not version or _minor(version) not in minors or has[at := minors.index(_minor(version))] is not None:
         return None
     since = next((each for each, value in zip(known.versions, has, strict=True) if value is not None), "")
     if version_at_least(since, known.versions[at]):
-        return f"{key} (it came with Spark {_minor(since)})"
-    return f"{key} (it is gone since Spark {_minor(known.versions[at])})"
+        return f"it came with Spark {_minor(since)}"
+    return f"it is gone since Spark {_minor(known.versions[at])}"
 
 
 def _name(key: str) -> str:
@@ -225,6 +225,8 @@ def _nearest(key: str) -> str:
     from difflib import get_close_matches  # noqa: PLC0415 - only who has an unknown setting waits for it
 
     known = known_settings()
+    if key in known.settings:
+        return ""
     if key.rpartition(".")[2] in known.options:
         return "; it is an option of a source or writer"
     tails = {name.removeprefix(PREFIXES[0]).lower(): name for name in known.settings}

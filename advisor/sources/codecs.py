@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import codecs
 import gzip
+import lzma
 import re
 import zlib
 from collections.abc import Callable, Iterator
@@ -15,6 +16,8 @@ import pyarrow as pa
 from advisor.sources.random_access import Place
 
 BLOCK = 1 << 20
+_PIECE = 8 << 10
+"""Bytes that are unpacked at a time: those behind a stream are copied for the next one."""
 _GENEROUS = 1 << 30
 _HIGHEST_RATIO = 500
 _LONGEST_LZ4_BLOCK = 64 << 20
@@ -60,7 +63,7 @@ def blocks(source: Source) -> Iterator[bytes]:
             yield block
             given += len(block)
             refuse_ratio(given, source.taken)
-    except (zlib.error, OSError, EOFError, ValueError, pa.ArrowException) as error:
+    except (zlib.error, lzma.LZMAError, OSError, EOFError, ValueError, pa.ArrowException) as error:
         raise Torn(
             f"damaged or cut off: {str(error).splitlines()[0][:100] if str(error) else 'no more data'}"
         ) from None
@@ -106,6 +109,21 @@ def _through(opened: Callable[[Any], Any]) -> _Unpack:
                 yield block
 
     return unpack
+
+
+def _bzip2(source: Source) -> Iterator[bytes]:
+    """Streams one behind the other, with zeros between them; BZ2File drops all that follows what is none of these."""
+    unpack, packed = bz2.BZ2Decompressor(), b""
+    while packed := packed or source.read(_PIECE):
+        if unpack.eof and not (packed := packed.lstrip(b"\0")):
+            continue
+        unpack = bz2.BZ2Decompressor() if unpack.eof else unpack
+        yield unpack.decompress(packed, BLOCK)
+        while not (unpack.eof or unpack.needs_input):
+            yield unpack.decompress(b"", BLOCK)
+        packed = unpack.unused_data
+    if not unpack.eof:
+        raise EOFError
 
 
 def _arrow(codec: str) -> _Unpack:
@@ -160,7 +178,7 @@ _MAGIC: tuple[tuple[bytes, _Unpack], ...] = (
     (b"\x28\xb5\x2f\xfd", _arrow("zstd")),
     (b"\x04\x22\x4d\x18", _arrow("lz4")),
     (_LZ4_BLOCK, _lz4_blocks),
-    (b"BZh", _through(bz2.BZ2File)),
+    (b"BZh", _bzip2),
     (codecs.BOM_UTF32_LE, _wide("utf-32")),  # before UTF-16, whose mark it begins with
     (codecs.BOM_UTF32_BE, _wide("utf-32")),
     (codecs.BOM_UTF16_LE, _wide("utf-16")),

@@ -149,10 +149,10 @@ class Following:
 
 
 def _newest(*readings: Reading) -> Reading:
-    """Return these readings as one, the newest batches of it."""
+    """Return these readings as one, the newest batches of it and what was noted last."""
     found = Reading.merge(readings)
-    newest = pc.sort_indices(found.batches["timestamp"])[-KEPT:]
-    return replace(found, batches=found.batches.combine_chunks().take(newest))
+    newest = found.batches.combine_chunks().take(pc.sort_indices(found.batches["timestamp"])[-KEPT:])
+    return replace(found, batches=newest, broken=found.broken[-KEPT:], overruns=found.overruns[-KEPT:])
 
 
 def _regular(inputs: Iterable[Input], since: float = 0.0) -> Iterator[tuple[tuple[int, int], Input]]:
@@ -207,8 +207,8 @@ class _Plain:
         """When a line was read that says that a query is idle."""
         self._file: BinaryIO | None = None
         self._seen: os.stat_result | None = None
-        self._old: list[Scan] = []
-        self._rows: deque[pa.RecordBatch] = deque()
+        self._old = Reading.of(SCHEMA.empty_table())
+        """What it held before it was cut off, the newest of it."""
         self._begin_anew()
 
     def grow(self) -> bool:
@@ -218,9 +218,7 @@ class _Plain:
             return False
         self._seen = os.fstat(file.fileno())
         if self._is_cut_off(file):  # and written from its beginning
-            self._keep()
-            self._rows += self._short
-            self._old.append(self._scan)
+            self._old = _newest(self._old, replace(self._now(), files=0))
             self._begin_anew()
         file.seek(self._size)
         grown = False
@@ -249,18 +247,20 @@ class _Plain:
         return file.read(len(last)) != last
 
     def reading(self) -> Reading:
-        """Return what was read; in a file that is read as a whole, a record that is cut off may still be written."""
-        scans = [*self._old, self._scan]
-        found = [broken for scan in scans for broken in scan.harvest.broken]
+        """Return what was read."""
+        return Reading.merge([self._old, self._now()])
+
+    def _now(self) -> Reading:
+        """Return what it holds; in a file that is read as a whole, a record that is cut off may still be written."""
+        found = self._scan.harvest.broken
         broken = [one for one in found if self._size >= HEAD or not one.reason.startswith("cut off")]
-        sightings = [sighting for scan in scans for sighting in scan.sightings]
         return Reading.of(
             pa.Table.from_batches([*self._rows, *self._short], SCHEMA),
-            table_of_sightings([*sightings, *torn(broken, self._log)]),
+            table_of_sightings([*self._scan.sightings, *torn(broken, self._log)]),
             broken=broken,
             files=1,
             size=self._size,
-            overruns=[overrun for scan in scans for overrun in scan.harvest.overruns],
+            overruns=self._scan.harvest.overruns,
         )
 
     def close(self) -> None:
@@ -272,6 +272,7 @@ class _Plain:
     def _begin_anew(self) -> None:
         self._size = 0
         self._buffer, self._base, self._begin = b"", 0, 0
+        self._rows: deque[pa.RecordBatch] = deque()
         self._short: list[pa.RecordBatch] = []
         self._scan_anew()
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import errno
 import io
+import lzma
 import os
 import select
+import struct
 import sys
 import zipfile
 import zlib
@@ -37,6 +39,11 @@ LONGEST_RECORD = 40 << 20
 WRITER_COMES_WITHIN = 10.0
 """Seconds in which somebody has to open a named pipe for writing."""
 
+_DAMAGED = (
+    zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError, UnicodeDecodeError, lzma.LZMAError, struct.error,
+    zlib.error,
+)  # fmt: skip
+"""What a zip archive raises."""
 Feed = Callable[[Stretch], int]
 
 
@@ -84,8 +91,8 @@ def _member(archive: str, name: str) -> Iterator[IO[bytes]]:
             info = opened.getinfo(name)
             refuse_ratio(info.file_size, info.compress_size)
             yield stream
-    except (zipfile.BadZipFile, RuntimeError, NotImplementedError, zlib.error) as error:
-        raise Torn(f"damaged or locked: {error}") from None
+    except _DAMAGED as error:
+        raise Torn(f"damaged or locked: {error or 'it ends too early'}") from None
 
 
 @contextmanager

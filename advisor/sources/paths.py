@@ -196,9 +196,12 @@ def _walk(place: Path) -> Iterator[str]:
 
 def in_order(files: Iterable[str]) -> list[str]:
     """Files by name, numbers in names as numbers."""
-    return sorted(
-        files, key=lambda file: [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", file)]
-    )
+
+    def key(file: str) -> list[tuple[int, str]]:
+        parts = [part.lstrip("0") if part.isdecimal() else part for part in re.split(r"(\d+)", file)]
+        return [(len(part) * (number % 2), part) for number, part in enumerate(parts)]
+
+    return sorted(files, key=key)
 
 
 def _expand_url(url: str) -> list[Input]:

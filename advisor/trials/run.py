@@ -15,7 +15,7 @@ import pandas as pd
 from advisor.batches import SCHEMA, Reading
 from advisor.catalogue import Catalogue
 from advisor.contract import OnTrial
-from advisor.errors import UsageError
+from advisor.errors import AdvisorError, UsageError, fault
 from advisor.facts import Facts
 from advisor.metrics.operators import per_batch
 from advisor.metrics.units import interval
@@ -107,7 +107,7 @@ class Runner:
                     query.stop()
 
     def _watched(self, setup: Setup, live: LiveAdvisor, heard: _Heard, measured: Any, warms_up: bool) -> Run:
-        writer = self.build(setup)
+        writer = self._built(setup)
         with own_topic(setup, check(writer, setup, self.permissions)):
             try:
                 query = self._on_trial(writer, setup).start()
@@ -123,6 +123,15 @@ class Runner:
             latency = measured(*map(pd.Timestamp, window.span)) if len(window) else {}  # type: ignore[arg-type]
             asked = frozenset(setup.asked)
             return Run(setup.variant, str(query.runId), window, refused, latency, seconds, asked)
+
+    def _built(self, setup: Setup) -> Any:
+        """Return what the user's function gives; UsageError for what it raises."""
+        try:
+            return self.build(setup)
+        except AdvisorError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise UsageError("trial", f"the function raised {fault(error)}", "correct it") from error
 
     def _on_trial(self, writer: Any, setup: Setup) -> Any:
         writer = writer.queryName(setup.name).option("checkpointLocation", f"{setup.place}/checkpoint")

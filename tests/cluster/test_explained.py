@@ -29,6 +29,21 @@ def test_a_damaged_file_of_a_saved_table(said: str, told: str) -> None:
     assert str(error.value).endswith("remove that file, or save into a new directory")
 
 
+def test_a_folder_that_is_no_part_of_a_saved_table() -> None:
+    said = (
+        "[CONFLICTING_PARTITION_COLUMN_NAMES] Conflicting partition column names detected:\n\n"
+        "\tPartition column name list #0: added\n\tPartition column name list #1: added, day\n\n"
+        "For partitioned table directories, data files should only live in leaf directories.\n"
+        "Please check the following directories for unexpected files or inconsistent partition column names:\n\n"
+        "\tfile:/tables/batches/added=foreign\n\tfile:/tables/batches/added=1/day=2026-01-01 SQLSTATE: KD009"
+    )
+    with pytest.raises(InputError) as error, explained():
+        raise RuntimeError(said)
+    folders = "file:/tables/batches/added=foreign and file:/tables/batches/added=1/day=2026-01-01"
+    told = f"{folders}: one of these is no part of a saved table; remove that one, or save into a new directory"
+    assert str(error.value) == told
+
+
 def test_a_file_that_stands_where_a_table_should() -> None:
     said = "Caused by: java.lang.RuntimeException: file:/tables/batches is not a Parquet file (length is too low: 1)"
     with pytest.raises(InputError, match="a saved table, which cannot be read") as error, explained():

@@ -14,6 +14,7 @@ from advisor.contract import Finding
 from advisor.engine.conditions import ask_all
 from advisor.engine.judge import judge_rule
 from advisor.examples import window
+from advisor.facts import confs
 from advisor.facts.confs import known_settings, unknown_settings
 from tests.made import events
 
@@ -41,6 +42,12 @@ def test_a_misspelt_setting_is_named_with_the_nearest_one() -> None:
     }
     assert all(f"nearest is spark.sql.streaming.{'stateStore.' * name.startswith('rocksdb')}{name}" in
                (unknown_settings([key], "4.3.0") or "") for key, name in near.items())  # fmt: skip
+
+
+def test_the_nearest_one_is_looked_for_only_where_it_is_told() -> None:
+    confs._nearest.cache_clear()
+    told = unknown_settings([f"spark.sql.streaming.odd{number}" for number in range(50)], "4.0.0")
+    assert (told.endswith(" and 47 more"), confs._nearest.cache_info().misses) == (True, 3)
 
 
 def test_a_setting_is_known_from_its_first_version_to_its_last() -> None:

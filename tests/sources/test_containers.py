@@ -162,6 +162,17 @@ class TestZip:
             ("events_1_app-1.gz", "damaged or locked")
         ]
 
+    def test_a_damaged_one_does_not_take_the_others_along(self, tmp_path: Path) -> None:
+        (tmp_path / "driver.log").write_bytes(log())
+        place = tmp_path / "b.zip"
+        with zipfile.ZipFile(place, "w", zipfile.ZIP_LZMA) as packed:
+            packed.writestr("driver.log", log())
+        raw = bytearray(place.read_bytes())
+        raw[100] ^= 8
+        place.write_bytes(raw)
+        found = files.read([tmp_path])
+        assert (found.events, [Path(one.file).name for one in found.broken]) == (3, ["driver.log"])
+
     def test_it_is_not_watched(self, archive: Path) -> None:
         result = CliRunner().invoke(main, ["watch", str(archive)])
         assert (result.exit_code, "does not grow" in result.stderr) == (2, True)

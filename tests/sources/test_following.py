@@ -109,6 +109,21 @@ def test_a_file_that_is_cut_off_begins_anew_and_keeps_what_was_read(tmp_path: Pa
     assert following.reading().events == 80
 
 
+def test_a_file_that_is_cut_off_again_and_again_keeps_no_more_than_the_newest(
+    tmp_path: Path, follow: Follow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("advisor.sources.following.KEPT", 10)
+    path, lines = tmp_path / "driver.log", LINES.splitlines(keepends=True)
+    broken = b'{"id" : "3f6f0a3e-0000-4000-8000-000000000000", "batchId" : 1, "durationMs" : {"addBatch" : }}\n'
+    following = begun(follow, path, b"")
+    for at in range(0, 60, 6):
+        path.write_bytes(b"".join(lines[at : at + 6]) + 3 * broken)
+        assert following.poll()
+    found = following.reading()
+    assert (found.files, len(found.batches), len(found.broken)) == (1, 16, 13)
+    assert batches(found)[-6:] == batches(files.read([path]))
+
+
 def test_a_renamed_file_is_read_to_its_end_and_the_next_one_from_its_beginning(tmp_path: Path, follow: Follow) -> None:
     path = tmp_path / "driver.log"
     lines = LINES.splitlines(keepends=True)

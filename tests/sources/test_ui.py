@@ -409,6 +409,18 @@ class TestServers:
         with serving({}, drip) as served:
             assert "did not answer within" in says(served.address)
 
+    @pytest.mark.parametrize("line", [b"X", b"HTTP/1.1 100 Continue\r\n\r\n"])
+    def test_a_header_that_never_ends_leaves_no_thread(self, line: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(web, "SECONDS", 0.2)
+        with serving({}, lambda handler: drip(handler, line)) as served:
+            server, before = web.Server(served.address), {*threading.enumerate()}
+            with pytest.raises(InputError, match="did not answer within"):
+                server.page("")
+            for left in {*threading.enumerate()} - before:
+                if left.name == "latency-advisor-asks":
+                    left.join(20)
+                    assert not left.is_alive()
+
     def test_all_answers_of_a_look_have_one_limit(self, made: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
         with serving(made["answers"]) as served:
             driver = Driver(web.Server(served.address), stages=False)
@@ -553,13 +565,14 @@ def test_a_port_without_http_is_an_address() -> None:
     assert "http://localhost:4040" in said.output
 
 
-def drip(handler: Any) -> None:
-    """A byte now and then, until the other side has gone."""
-    handler.send_response(200)
-    handler.end_headers()
+def drip(handler: Any, line: bytes = b"") -> None:
+    """A byte of the answer now and then, or this of its header, until the other side has gone."""
+    if not line:
+        handler.send_response(200)
+        handler.end_headers()
     try:
         while not handler.server._BaseServer__is_shut_down.wait(0.02):
-            handler.wfile.write(b" ")
+            handler.wfile.write(line or b" ")
             handler.wfile.flush()
     except OSError:
         return

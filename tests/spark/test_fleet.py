@@ -258,15 +258,16 @@ class TestSavedTable:
     ) -> None:
         save()
         (logs / "driver.log").write_bytes(driver_log())
+        (tmp_path / "table" / "_new-99999999T999999+0000-a").mkdir()  # no run of ours has this name
         with monkeypatch.context() as patch:
             patch.setattr(TableFolder, "drop", lambda self: None)
             patch.setattr(TableFolder, "_finish" if committed else "commit", killed)
             with pytest.raises(KeyboardInterrupt):
                 save()
-        assert [*(tmp_path / "table").glob("_new-*")]
+        assert [*(tmp_path / "table").glob("_new-2*")]
         report, counts = save()
         assert (counts["batches"], report.input.bytes == 0) == (api.analyze_fleet(logs).input.events, committed)
-        assert not [*(tmp_path / "table").glob("_new-*")]
+        assert [one.name for one in (tmp_path / "table").glob("_new-*")] == ["_new-99999999T999999+0000-a"]
 
     def test_two_runs_at_once_are_one_too_many(self, save: Any, tmp_path: Path) -> None:
         with tablefolder._held(str(tmp_path / "table")), pytest.raises(UsageError, match="another run is writing"):

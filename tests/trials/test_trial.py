@@ -130,7 +130,13 @@ def _socket(setup: Setup) -> Any:
     return reader.load().writeStream.format("noop")
 
 
+def _exits(setup: Setup) -> Any:
+    raise SystemExit(7)
+
+
 NOT_TOUCHED = {
+    "exits": (_exits, "the function raised SystemExit: 7"),
+    "fails": (lambda setup: _rows(setup.nothing), "the function raised AttributeError"),
     "foreachBatch": (lambda setup: _rows(setup).writeStream.foreachBatch(lambda *_: None), "safe_sink"),
     "foreach": (lambda setup: _rows(setup).writeStream.foreach(lambda _: None), "safe_sink"),
     "own checkpoint": (

@@ -6,8 +6,10 @@ import logging
 import netrc
 import os
 import re
+import socket
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from html import unescape
 from pathlib import Path
@@ -90,6 +92,8 @@ class Server:
         self._pool = urllib3.PoolManager(
             timeout=urllib3.Timeout(connect=_CONNECT_SECONDS, read=SECONDS), retries=False, maxsize=1
         )
+        self._connection: Any = None
+        """The only one, or the last one that was made."""
 
     def begin(self, seconds: float) -> None:
         """Begin to ask: all that is asked from now on may take so long, until this is called again."""
@@ -135,6 +139,7 @@ class Server:
         try:
             within(ask, seconds, late, quiet, partial(self._tell, words))
         except TimeoutError as error:
+            self._hang_up()
             busy = f"is the driver busy, or something else at this port?{leave_out}"
             raise Unreachable(self.address, str(error), busy) from None
         except urllib3.exceptions.HTTPError as error:
@@ -148,8 +153,19 @@ class Server:
             self._told = True
             _LOG.warning("latency-advisor: %s", words)
 
+    def _hang_up(self) -> None:
+        """End the thread that still reads: with each letter of a header its time begins anew."""
+        with suppress(OSError, AttributeError):  # there is none
+            self._connection.sock.shutdown(socket.SHUT_RDWR)
+
+    def _connect(self, make: Callable[..., Any], **named: Any) -> Any:
+        self._connection = make(**named)
+        return self._connection
+
     def _take(self, url: str, take: Callable[[bytes], Any], most: int, until: float, late: TimeoutError) -> None:
         taken = 0
+        if time.monotonic() >= until:  # nobody is left to hang up
+            raise late
         for piece in self._pieces(url):
             taken += len(piece)
             if taken > most:
@@ -162,6 +178,9 @@ class Server:
     def _pieces(self, url: str) -> Iterator[bytes]:
         headers = {"Accept-Encoding": "identity", **self._credentials()}
         for _ in range(_REDIRECTS):
+            pool = self._pool.connection_from_url(url)
+            if not isinstance(pool.ConnectionCls, partial):
+                pool.ConnectionCls = partial(self._connect, pool.ConnectionCls)  # type: ignore[assignment]
             with self._pool.request("GET", url, headers=headers, redirect=False, preload_content=False) as response:
                 if response.status not in _REDIRECTED:
                     self._refuse(response.status)
