@@ -108,10 +108,8 @@ def recomputed_ms(window: Window) -> np.ndarray:
     return window.batches["add_batch_ms"] * (1 - 1 / np.maximum(needed(computations(window)), 1))
 
 
-@batch_metric("ms", phases=("add_batch_ms",), label="reading the source again, at most")
+@stage_metric("ms", label="reading the source again, at most", share=True)
 def read_again_ms(window: Window) -> np.ndarray:
     """What a query that names its source several times takes for all but one reading, with what the stages compute."""
     again = 1 - 1 / np.maximum(needed(reread_factor(window)), 1)
-    if not len(window.stages):
-        return again * window.batches["add_batch_ms"]
     return again * needed(per_batch(window, spread(window).wall, of_kind(window, "source_read")))

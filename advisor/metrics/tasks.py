@@ -14,6 +14,7 @@ from advisor.window import Window
 
 LEAST_MS = 20.0  # by which a stage or a task is longer, or it is noise
 SMALL_TASK_MS = 100.0  # so long a task takes at least for it to be worth its start
+_OPTIMIZES = "Optimizing "
 _TIMERS = 0.9
 """What may be relied on of tasks that ran at once by their times: an attempt that was made again counts twice."""
 
@@ -358,6 +359,13 @@ def spilling_ms(window: Window) -> np.ndarray | Missing:
 def table_log_ms(window: Window) -> np.ndarray | Missing:
     """Stages on a table format's own log: Delta's snapshot, the checkpoint of its log."""
     return per_batch(window, window.stages["wall_ms"], of_kind(window, "table_log"))
+
+
+@stage_metric("ms", label="rewriting the table's files", share=True)
+def table_rewritten_ms(window: Window) -> np.ndarray | Missing:
+    """Stages in which Delta puts a table's small files together, by its own description of the job."""
+    optimized = np.array([_OPTIMIZES in str(text) for text in window.stages["what"]], bool)
+    return per_batch(window, window.stages["wall_ms"], optimized)
 
 
 @window_metric("ms", phases=("add_batch_ms",), label="the table log's longest jobs")
