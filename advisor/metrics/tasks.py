@@ -166,11 +166,21 @@ def most_waves(window: Window) -> np.ndarray | Missing:
 @stage_metric("ms", label="small tasks that read the source in waves", share=True)
 def small_reading_tasks_ms(window: Window) -> np.ndarray | Missing:
     """What stages that read the source in several waves of small tasks take beyond their longest task."""
+    return _small_tasks(window, of_kind(window, "source_read"))
+
+
+@stage_metric("ms", label="small tasks in waves behind the source", share=True)
+def small_later_tasks_ms(window: Window) -> np.ndarray | Missing:
+    """The same, of stages behind a shuffle."""
+    return _small_tasks(window, of_kind(window, "state", "shuffle", "result"))
+
+
+def _small_tasks(window: Window, which: np.ndarray) -> np.ndarray | Missing:
     of = spread(window)
     if np.isnan(of.rounds).any():
         return NO_SLOTS
     small = (of.rounds > 1) & (of.total < SMALL_TASK_MS * of.tasks)
-    return per_batch(window, of.wall - of.longest, small & of_kind(window, "source_read"))
+    return per_batch(window, of.wall - of.longest, small & which)
 
 
 def _too_few(window: Window, kind: str) -> np.ndarray | Missing:
