@@ -136,6 +136,12 @@ def most(window: Window, values: np.ndarray, nothing: float = np.nan) -> np.ndar
     return found
 
 
+def of_batch(window: Window, name: str) -> np.ndarray:
+    """The sum of a number over the stages of each batch; NaN where it has none."""
+    found = np.bincount(window.stages["batch"], zero_filled(window.stages[name]), len(window))
+    return np.where(found > 0, found, np.nan)
+
+
 def of_kind(window: Window, *kinds: str) -> np.ndarray:
     """Which stages of the window are of one of these kinds."""
     return np.isin(window.stages["kind"].astype(str), kinds)

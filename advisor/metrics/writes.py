@@ -9,12 +9,20 @@ import numpy as np
 from advisor.facts.confs import ASYNC_INTERVAL_MS
 from advisor.metrics.addbatch import OWN_CODE, of_jobs
 from advisor.metrics.measure import measure
-from advisor.metrics.metric import Batchwise, Bounds, Estimate, batch_metric, bounded_metric, window_metric
+from advisor.metrics.metric import (
+    Batchwise,
+    Bounds,
+    Estimate,
+    batch_metric,
+    bounded_metric,
+    stage_metric,
+    window_metric,
+)
 from advisor.metrics.missing import NO_SLOTS, Missing, needed
 from advisor.metrics.operators import CACHE_COUNTERS, per_batch
 from advisor.metrics.phases import OFFSET_LOG, commit_offsets_ms, offset_log_ms, share_of
 from advisor.metrics.state import state_commit_wall_ms
-from advisor.metrics.tasks import most, of_kind, slots, spread
+from advisor.metrics.tasks import most, of_batch, of_kind, slots, spread
 from advisor.metrics.tasks import per_batch as stages_per_batch
 from advisor.stages import LOG_CHECKPOINT
 from advisor.statistics import known, mean, quantile
@@ -113,6 +121,19 @@ def snapshot_tasks(window: Window) -> np.ndarray | Missing:
     if "delta_snapshot_tasks" not in window.facts:
         return NO_SNAPSHOT
     return np.full(len(window), window.facts.number("delta_snapshot_tasks") or 0.0)
+
+
+@stage_metric("count", "count", label="files for each task")
+def files_per_task(window: Window) -> np.ndarray:
+    """Files that a batch writes over all its tasks: at least so many a task writes, where one writes several."""
+    return needed(of_jobs(window, "files_written")) / of_batch(window, "tasks")
+
+
+@stage_metric("ms", "task", label="the tasks' time for each file")
+def task_ms_per_file(window: Window) -> np.ndarray:
+    """The time of all tasks of a batch over the files that it writes: at most so much each takes."""
+    files = needed(of_jobs(window, "files_written"))
+    return of_batch(window, "task_ms") / np.where(files > 0, files, np.nan)
 
 
 @window_metric("share", label="the share of state loads that read files")

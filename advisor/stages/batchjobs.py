@@ -141,6 +141,7 @@ def batches_of(work: Work) -> list[Inside]:
             if inside is None:
                 inside = found[key] = Inside(job.batch, work)
             inside.jobs.append(job)
+            inside.notes += job.notes
             of_job[id(job)] = inside
     for attempt in work.attempts:
         if of := of_job.get(id(attempt.job)):

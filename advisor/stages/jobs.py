@@ -121,6 +121,8 @@ class Job:
     """Whether one of its stages reads a stream or holds its state."""
     nth: int = 0
     """How many jobs of the log began before it."""
+    notes: list[Note] = field(default_factory=list)
+    """What events said of it alone."""
 
 
 @dataclass(slots=True)

@@ -16,11 +16,12 @@ import advisor
 from advisor.batches import SCHEMA
 from advisor.sources.harvest import Stretch
 from advisor.sources.stages.driverlog import DriverLog
-from advisor.sources.stages.loggedjobs import packed
+from advisor.sources.stages.loggedjobs import Moment, packed
 from advisor.sources.stages.loglines import Clock, LogLines
-from advisor.sources.stages.scheduler import DeltaLog
+from advisor.sources.stages.scheduler import DeltaLog, Scheduler
+from advisor.sources.stages.sinklines import Notes
 from advisor.sources.stages.statusstore import work_of
-from advisor.stages import PARTS
+from advisor.stages import PARTS, Work
 from tests.made import START, event
 
 SAMPLES = Path(__file__).parents[2] / "sample_progress"
@@ -113,6 +114,24 @@ def test_a_file_source_tells_the_files_of_each_batch() -> None:
     assert len(parts) > 30
     assert parts["files_read"].value_counts().to_dict() == {60: len(parts) - 1, 37: 1}  # where a listing ended
     assert parts_of(SAMPLES / "SK003/delta-sink-4.0.0/driver.log.gz")["files_read"].isna().all()
+
+
+def test_an_event_log_tells_the_files_of_each_write() -> None:
+    parts = parts_of(next((SAMPLES / "SK004/count-check-and-write-4.0.0").glob("event*")))
+    assert set(parts["files_written"].dropna()) == {4}  # two writes of two tasks
+    assert parts.loc[1, "bytes_written"] == 57801
+
+
+def test_a_file_sinks_files_are_counted_by_the_lines_of_its_tasks() -> None:
+    moment, delta = Moment(), DeltaLog()
+    notes = Notes(Scheduler(Work("log", "driver_log"), moment, delta), moment, delta)
+    for logger, line in [
+        *[("ParquetOutputFormat", b"ParquetRecordWriter [block size: 134217728b]")] * 3,
+        ("ManifestFileCommitProtocol", b"Committed batch 4"),
+        ("ManifestFileCommitProtocol", b"Committed batch 5"),  # of another format, whose tasks write no line
+    ]:
+        notes.readers[logger](line, 0)
+    assert [(note.name, note.value) for _, note in notes.notes] == [("files_written", 3)]
 
 
 @pytest.mark.parametrize(

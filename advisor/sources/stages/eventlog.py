@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import repeat
 from math import inf
 from struct import Struct
 from typing import Any, NamedTuple
@@ -19,10 +20,13 @@ from advisor.sources.harvest import Buffer, Stretch
 from advisor.sources.stages import sparkevents
 from advisor.sources.stages.jobbatches import Applications, Events, name_batches
 from advisor.sources.stages.loggedjobs import BEGINNING, LOST, Place
-from advisor.sources.stages.sparkevents import batch_of, described, is_number, meant, operators, sql_sums
-from advisor.stages import Attempt, Job, Numbers, Triggers, Work, streams
+from advisor.sources.stages.sparkevents import batch_of, commits_of, described, is_number, meant, operators, sql_sums
+from advisor.stages import Attempt, Job, Note, Numbers, Triggers, Work, streams
 
 _NAME_AT = len('{"Event":"SparkListener')
+_SQL_NAME_AT = len('{"Event":"org.apache.spark.sql.execution.ui.SparkListener')
+_OF_SQL = b"ark.sql."
+"""What stands at _NAME_AT in an event of Spark SQL; its own name comes later."""
 _WORD = 8
 """So many letters behind that show which event it is."""
 _BEFORE = 1024
@@ -88,6 +92,8 @@ def _lines(buffer: Buffer, start: int, end: int) -> Iterator[tuple[int, bytes, b
             stop = end
         name = start + _NAME_AT
         word = buffer[name : name + _WORD]
+        if word == _OF_SQL:
+            word = buffer[start + _SQL_NAME_AT : start + _SQL_NAME_AT + _WORD]
         if word in kinds:
             needless = kinds[word].needless
             yield start, word, _without(buffer, start, stop, *needless) if needless else buffer[start:stop]
@@ -122,6 +128,8 @@ class Application:
         self._tasks = bytearray()
         """Rows of tasks that were not handed over."""
         self._results: set[tuple[int, int]] = set()
+        self._writers: dict[int, Job] = {}
+        """Jobs that wrote files, by the number of a sum."""
         self._kept: set[int] = set()
         """Data sets that were computed whole and stay in a cache."""
 
@@ -232,11 +240,19 @@ class Application:
         if job and job.batch is None and streams(names):
             job.streams = True
         kind, what = meant(names, job.description if job else "", last, self._from_cache(info))
+        if job and (commits := commits_of(info.sums)) is not None:
+            self._writers[commits] = job
         times = info.submitted, info.completed
         attempt = Attempt(job, info.stage, info.attempt, *times, kind, what or redact(info.name), last, info.tasks)
         attempt.numbers = Numbers(sql_sums(info.sums))
         self._results.discard((info.stage, info.attempt))
         self._work.completes(attempt, at)
+
+    def written(self, event: sparkevents.DriverAccumUpdates, _: int) -> None:
+        """Read how many files a write made."""
+        for commits, counts in event.written().items():
+            if job := self._writers.pop(commits, None):
+                job.notes += map(Note, repeat(None), ("files_written", "bytes_written"), counts)
 
     def _from_cache(self, stage: sparkevents.Stage) -> bool:
         """Whether it reads what an earlier stage computed and left in a cache; `stage`: its data sets in order."""
@@ -287,6 +303,7 @@ _KINDS = {
     b"JobStart": _kind(sparkevents.JobStart, Application.starts, b',"Stage Infos":[', b',"Stage IDs":['),
     b'JobEnd",': _kind(sparkevents.JobEnd, Application.ends),
     b"Executor": _kind(sparkevents.ExecutorAdded | sparkevents.ExecutorRemoved, Application.executor),
+    b"DriverAc": _kind(sparkevents.DriverAccumUpdates, Application.written),
     b"Unpersis": _kind(sparkevents.UnpersistRDD, Application.unpersists),
     b"Applicat": _kind(sparkevents.ApplicationStart, None),
 }

@@ -53,12 +53,15 @@ class Notes:
             "KafkaDataConsumer": self._consumer,
             "FileStreamSource": self._noting(_READS, "files_read"),
             "CheckpointFileManager": self._compaction,
+            "ParquetOutputFormat": self._opens,
+            "ManifestFileCommitProtocol": self._commits_files,
         }
         """What reads a line, by the short name of the class that wrote it."""
         self.notes: list[tuple[Place, Note]] = []
         self._scheduler, self._moment, self._delta = scheduler, moment, delta
         self._compacting: float | None = None
         self._hudi_since: float | None = None
+        self._opened = 0
 
     def take(self, until: Place) -> list[tuple[Place, Note]]:
         """Return the notes of the lines before this place; they are forgotten here."""
@@ -121,6 +124,17 @@ class Notes:
         if polled := _POLLED.match(line, message):
             self._note("kafka_polls", int(polled[1]))
             self._note("kafka_poll_ms", float(polled[2]) * _POLLED_MS[polled[3]])
+
+    def _opens(self, line: bytes, message: int) -> None:
+        """Count a file that a task begins to write; in local mode the lines of tasks stand in the log."""
+        self._opened += line.startswith(b"ParquetRecordWriter", message)
+
+    def _commits_files(self, line: bytes, message: int) -> None:
+        """Note the files that tasks began before a file sink commits its batch."""
+        if line.startswith(b"Committed batch", message):
+            if self._opened:
+                self._note("files_written", self._opened)
+            self._opened = 0
 
     def _compaction(self, line: bytes, message: int) -> None:
         """Note how long a file sink wrote the list of all its files again, from its first line to its second."""

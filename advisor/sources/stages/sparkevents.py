@@ -123,6 +123,20 @@ class StageCompleted(Event):
     info: Stage = field(name="Stage Info")
 
 
+class DriverAccumUpdates(msgspec.Struct):
+    """The driver tells sums of one SQL execution that no task counts."""
+
+    sums: list[tuple[Whole, Whole]] = field(name="accumUpdates", default_factory=list)
+
+    def written(self) -> dict[int, tuple[int, int]]:
+        """Return the (files, bytes) of writes, by the number of their sum of times of task commits.
+
+        Spark numbers the sums of a write one behind the other: files, bytes, rows, partitions, and that one.
+        """
+        found = dict(self.sums)
+        return {at + 4: (found[at], found[at + 1]) for at in found if found.keys() >= {at + 1, at + 2, at + 3}}
+
+
 class UnpersistRDD(Event):
     """A data set leaves the cache."""
 
@@ -237,6 +251,15 @@ class TaskEnd(Event):
 
 WIDTH = 7 + len(SUMS)
 """So many numbers a task's row has."""
+
+
+_TASK_COMMITS = re.compile(rb'\{"ID":(\d{1,15}),"Name":"task commit time"')
+
+
+def commits_of(raw: msgspec.Raw) -> int | None:
+    """Return the number of a stage's sum of times of task commits, if its tasks write files."""
+    found = _TASK_COMMITS.search(memoryview(raw))
+    return int(found[1]) if found else None
 
 
 _decode_sums = msgspec.json.Decoder(list[Sum]).decode
