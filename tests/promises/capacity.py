@@ -3,7 +3,7 @@
 `python -m tests.promises.capacity [--list] [--only TEXT]` runs the workloads beside each other on this machine (Kafka
 needs the group lab), each twice: with a load that rises until batches outlast their interval, and at half of what it
 then holds, stopped for two minutes and started again. A row costs a wait, not computing, so that what a query holds
-follows little of what else the machine does: one row in ten waits 20 ms, since the eight queries beside each other made
+follows little of what else the machine does: one row in eight waits 20 ms, since eight queries beside each other made
 half as much again of a wait of 2 ms in each. The progress of both runs is kept in `capacity/`. `--judge` reads it and
 judges: the first run's batches that took at most two thirds of the interval give the promise; its later ones and the
 second run tell what came of it. `lost-in-noise` is an older run on a busy machine, with rows of 20 ms, for a test.
@@ -41,12 +41,12 @@ KEPT = Path(__file__).with_name("capacity")
 INTERVAL_MS = 10_000
 WARM_UP, SECONDS, OUTAGE = 120.0, 900.0, 120.0
 """How long the code of a query is warmed, by another run of it, its load rises, and it is stopped."""
-ROW_MS, EVERY = 20, 10
-"""One row in so many waits, and how long: 2 ms a row on average. Spark's own source cannot rise by less than a row."""
+ROW_MS, EVERY = 20, 8
+"""One row in so many waits, and for how long: 2.5 ms on average. Spark's own source cannot rise by less than a row."""
 LIMIT = 2 / 3
 """Of the interval: so long batches give the promise."""
 RISES_TO = 1300.0
-"""Rows a second at the end; two tasks hold at most 1,000. Spark's own source rises by a row each second: to 900."""
+"""Rows a second at the end; two tasks hold at most 800. Spark's own source rises by a row each second: to 900."""
 Rate = Callable[[float], float]
 WAITS = f"java_method('java.lang.Thread', 'sleep', CAST({ROW_MS} AS BIGINT))"
 WORK = f"CASE WHEN (value DIV 2) % {EVERY} = 0 THEN {WAITS} END AS work"
@@ -222,7 +222,7 @@ def _measured(spark: Any, name: str, address: str) -> dict[str, float]:
 
     run(0.2 * RISES_TO, None, WARM_UP)
     rising = run(RISES_TO, SECONDS, SECONDS)
-    half = 0.5 * _fitted(rising, fixed)
+    half = 0.5 * _fitted(rising, fixed) / len(rising[-1].sources)
     drained = run(half, None, 40.0, OUTAGE)
     KEPT.mkdir(exist_ok=True)
     with gzip.open(kept(name), "wt") as out:
@@ -280,16 +280,15 @@ def judged(name: str) -> dict[str, Any]:
         outage = float(started[0] - before.executed["timestamp"][-1])
         promised = drained_ms(drawn[1], load, INTERVAL_MS if fixed else 0.0, None, outage)
     largest = int(np.argmax(drained.executed["input_rows"]))  # a batch that was begun before the outage comes first
-    calm = largest + int(np.argmax(took[largest:] <= INTERVAL_MS))
+    calm = took[largest:] <= INTERVAL_MS
+    ended = float((started + took)[largest:][calm.argmax()] - started[0])
     return {
         "batches": len(early),
         "promised": held if isinstance(held, Estimate) else None,
         "says": held.reason if isinstance(held, Missing) else "",
         "measured": _crossing(rising) if fixed else _slope(rising),
         "drain_promised": promised,
-        "drain_measured": float(started[calm] + took[calm] - started[0])
-        if fixed and (took <= INTERVAL_MS).any()
-        else None,
+        "drain_measured": ended if fixed and calm.any() else None,
     }
 
 
