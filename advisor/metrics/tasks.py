@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 import numpy as np
 
@@ -12,6 +14,7 @@ from advisor.metrics.slow_batches import rhythm
 from advisor.statistics import known, mean, median, middle, zero_filled
 from advisor.window import Window
 
+_PYTHON = re.compile("Python|InPandas|InArrow|InPySpark")
 LEAST_MS = 20.0  # by which a stage or a task is longer, or it is noise
 SMALL_TASK_MS = 100.0  # so long a task takes at least for it to be worth its start
 _OPTIMIZES = "Optimizing "
@@ -326,6 +329,40 @@ def longest_stateless_stage_ms(window: Window) -> np.ndarray:
     """The longest stage of a batch of those that hold no state and read no table's log."""
     wall = np.where(of_kind(window, "state", "table_log"), 0.0, spread(window).wall)
     return np.fmin(most(window, wall), window.batches["add_batch_ms"])
+
+
+def _is_longest(window: Window) -> np.ndarray:
+    """Which stages of the window are the longest of their batch."""
+    wall = spread(window).wall
+    found: np.ndarray = wall == most(window, wall)[window.stages["batch"]]
+    return found
+
+
+@stage_metric("share", "task", label="the part of their time in which tasks of the longest stage compute")
+def computing_share(window: Window) -> np.ndarray | Missing:
+    """What tasks of a batch's longest stage compute, collect garbage and fetch, of the time that they run.
+
+    The rest waits: for Python, which is another process, a sink, a source, a service, or a processor.
+    """
+    stages = window.stages
+    busy = stages["cpu_ms"] + sum(zero_filled(stages[name]) for name in ("gc_ms", "fetch_wait_ms", "shuffle_write_ms"))
+    if np.isnan(busy).all():
+        return NOT_TOLD
+    longest = _is_longest(window)
+    worked, ran = (
+        np.bincount(stages["batch"], np.where(longest, ms, 0.0), len(window)) for ms in (busy, stages["run_ms"])
+    )
+    return worked / np.where(ran > 0, ran, np.nan)
+
+
+@stage_metric("count", "count", label="longest stages that run Python")
+def python_stages(window: Window) -> np.ndarray | Missing:
+    """Whether the longest stage of a batch runs Python functions, by the names of its operators: 1, or 0."""
+    names = window.stages["what"]
+    if all(text is None for text in names):
+        return NOT_TOLD
+    python = np.array([_PYTHON.search(str(text)) is not None for text in names], bool)
+    return np.bincount(window.stages["batch"], python & _is_longest(window), len(window))
 
 
 @stage_metric("ms", "task", label="processor time per row that the source gives")
