@@ -14,6 +14,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 
 from advisor.catalogue import Catalogue
 from advisor.catalogue.plain import read_plain
+from advisor.catalogue.rule import LARGEST
 from advisor.contract import Silenced
 from advisor.errors import CatalogueError, UsageError, did_you_mean, short
 from advisor.facts import fact_named, parse_user_fact, read_value, value_in_words
@@ -78,7 +79,7 @@ class QueryConfig(_Model):
     """What is wanted of a query and known about it: its latency target, its levels by rule id, its facts."""
 
     latency_target_ms: float | None = Field(None, ge=1, le=1e12)
-    levels: dict[str, Annotated[dict[Level, float], AfterValidator(_ordered)]] = Field(default_factory=dict)
+    levels: dict[str, Annotated[dict[Level, Annotated[float, Field(le=LARGEST)]], AfterValidator(_ordered)]] = Field(default_factory=dict)
     facts: Annotated[dict[str, Any], AfterValidator(_facts)] = Field(default_factory=dict)
 
     @property

@@ -34,6 +34,8 @@ WHOLE_RECORDS = (
 )
 """How to get records that can be judged where only pieces of some are there."""
 _LONGEST_NAME = 100
+_LONGEST = 1000
+"""Letters at each end of a message's line that are shown."""
 _FILE = re.compile(r"/|\.(?:gz|html|jsonl?|log|md|txt|ya?ml|zip|zst)$")
 """What shows that a place is a file."""
 _FEW = 3
@@ -55,8 +57,8 @@ class AdvisorError(Exception):
         said = f"{self.found}; {self.would_do}" if self.would_do else self.found
         place = " ".join(self.place.split("\n"))
         if place.startswith("--") or _FILE.search(place):  # by itself: it may read like the name of a credential
-            return f"{hide_lines(place)}: {hide_lines(said)}"
-        return hide_lines(f"{place}: {said}" if place else said)
+            return _cut(f"{hide_lines(place)}: {hide_lines(said)}")
+        return _cut(hide_lines(f"{place}: {said}" if place else said))
 
     def _render_traceback_(self) -> list[str]:
         """What a notebook's cell shows: the line alone, with the traceback only if it is asked for."""
@@ -84,6 +86,12 @@ def fault(error: BaseException) -> str:
     if os.environ.get(TRACEBACK):
         traceback.print_exception(error, file=sys.stderr)
     return redact(f"{type(error).__name__}: {' '.join(str(error).split())}".rstrip(": "))
+
+
+def _cut(lines: str) -> str:
+    """Return lines, of each that is very long its beginning and its end."""
+    cut = (line if len(line) <= 2 * _LONGEST else f"{line[:_LONGEST]} … {line[-_LONGEST:]}" for line in lines.split("\n"))
+    return "\n".join(cut)
 
 
 def short(name: str) -> str:

@@ -225,6 +225,24 @@ def test_odd_values_of_options(option: str, values: list[str], said: str) -> Non
         assert said in one_line(result), value
 
 
+def test_a_target_that_is_none_is_named_as_it_was_given() -> None:
+    said = one_line(run("analyze", LOG, "--target", "p99=0.1ms"))
+    assert "--target p99=0.1ms: latency_target_ms cannot be '0.1'; give at least 1" in said
+
+
+def test_a_width_of_thousands_of_digits_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    wide = run("analyze", LOG)
+    monkeypatch.setenv("COLUMNS", "1" * 5000)
+    assert run("analyze", LOG).output == wide.output
+
+
+def test_a_long_value_is_cut_in_a_message(tmp_path: Path) -> None:
+    config = tmp_path / "advisor.yaml"
+    config.write_text(f"queries: {{orders: {{facts: {{spark_version: '{'x' * 100_000}'}}}}}}")
+    said = one_line(run("analyze", LOG, "--config", str(config)))
+    assert len(said) < 2500 and str(config) in said and said.strip().endswith("give a version such as 3.5.1")
+
+
 def test_one_fact_with_two_values() -> None:
     said = one_line(run("analyze", LOG, "--set", "task_slots=3", "--set", "task_slots=4"))
     assert "task_slots is given twice, as 3 and 4; give it once" in said

@@ -77,6 +77,7 @@ def test_no_file_and_an_empty_file_say_nothing(tmp_path: Path) -> None:
         ("ignore: [{rule: LG01, reason: x}]", "ignore.0.rule: no rule 'LG01'; did you mean 'LG001'?"),
         ("queries: {a: {levels: {LG0001: {low: 1}}}}", "queries.a.levels: no rule 'LG0001'; did you mean 'LG001'?"),
         ("queries: {a: {levels: {LG001: {low: 1, medium: 3, high: 2}}}}", "levels must rise or fall"),
+        ("queries: {a: {levels: {LG001: {low: 1.0e+308}}}}", "queries.a.levels.LG001.low: "),
         ("queries: {a: {facts: {statefull: true}}}", "did you mean"),
         ("queries: {a: {facts: {sink: kafak}}}", "sink cannot be 'kafak'"),
         ("queries: {a: {facts: {spark_version: 3.10}}}", "write the version in quotes"),

@@ -73,7 +73,9 @@ def _ordered(levels: dict[Level, Number]) -> dict[Level, Number]:
     return {level: levels[level] for level in LEVELS if level in levels}
 
 
-Levels: TypeAlias = Annotated[dict[Level, Number], AfterValidator(_ordered)]
+LARGEST: Final = 1e15
+"""Of a level: a larger one cannot be written as a percentage."""
+Levels: TypeAlias = Annotated[dict[Level, Annotated[Number, Field(le=LARGEST)]], AfterValidator(_ordered)]
 
 
 class Instead(Model):

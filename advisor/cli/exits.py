@@ -17,6 +17,8 @@ from advisor.errors import TRACEBACK, AdvisorError
 _NO_VALUE = re.compile(r"--[\w-]+=\s*")
 _HELP_INSTEAD: type[click.ClickException] | tuple[()] = getattr(click.exceptions, "NoArgsIsHelpError", ())
 """A group without a command; before click 8.2 it shows its help by itself."""
+_LONGEST_SIZE = 9
+"""Digits of a terminal's width or height; from 4,301 on Python raises an error."""
 FAILED_ON, WRONG, STOPPED, PIPE_CLOSED = 1, 2, 130, 141
 
 
@@ -28,6 +30,9 @@ class CodedGroup(click.Group):
         named["standalone_mode"] = False
         if args is None:
             end_in_order()
+        for name in ("COLUMNS", "LINES"):
+            if len(os.environ.get(name, "")) > _LONGEST_SIZE:
+                del os.environ[name]
         for name in ("stdout", "stderr"):
             if getattr(sys, name) is None:  # the shell closed it
                 setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))

@@ -108,6 +108,7 @@ _TARGET = re.compile(r"(?P<query>(?:.*:)?)(?P<stat>p50|p99)=(?P<time>.+)", re.DO
 def facts_given(options: Mapping[str, Any]) -> list[str]:
     """Return the facts of `--set` and those that targets, `--keep` and `--load` stand for, as `FACT=VALUE`."""
     from advisor.api import duration
+    from advisor.facts import FACTS, read_value
 
     given = list(options["given"])
     for text in options["targets"]:
@@ -115,6 +116,7 @@ def facts_given(options: Mapping[str, Any]) -> list[str]:
         if found is None:
             raise UsageError(f"--target {text}", "is no target", "write p99=500ms or p50=2s")
         ms = duration(found["time"], "--target").total_seconds() * 1000
+        read_value(FACTS["latency_target_ms"], f"{ms:g}", place=f"--target {text}")
         given += [f"{found['query']}latency_target_ms={ms:g}", f"{found['query']}latency_target_stat={found['stat']}"]
     given += [f"keep_{name.replace('-', '_')}=true" for name in options["keep"]]
     return given + ([f"load_factor={options['load']:g}"] if options["load"] else [])

@@ -38,7 +38,7 @@ _CLOSING: Final = r"[)\]}>\"']{1,4}(?=[\s,;]|$)"
 _END: Final = re.compile(rf"{_CLOSING}|{_NEXT}(?:->|=>|[=:])|,\s?\(")
 _END_OF_WORD: Final = re.compile(rf"\s|{_END.pattern}")
 _END_OF_ARROW: Final = re.compile(rf"{_CLOSING}|{_NEXT}(?:->|=>)|,\s?\(")
-_SCHEME: Final = re.compile(r"(?:bearer|basic|digest|negotiate|token|apikey)\s+", re.IGNORECASE)
+_SCHEME: Final = re.compile(r"(?:(?:bearer|basic|digest|negotiate|token|apikey)|[\w.@-]{1,80}\s/)\s+", re.IGNORECASE)
 _TRAILING: Final = ")]}>\"',;"
 # SQL doubles a quote that stands inside.
 _QUOTED: Final = re.compile(
