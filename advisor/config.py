@@ -24,6 +24,7 @@ from advisor.vocabulary import LEVELS, Level
 NAME = "advisor.yaml"
 
 UserFact = tuple[str | None, str, Any]
+_Limit = Annotated[float, Field(le=LARGEST)]
 Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
 
@@ -79,7 +80,7 @@ class QueryConfig(_Model):
     """What is wanted of a query and known about it: its latency target, its levels by rule id, its facts."""
 
     latency_target_ms: float | None = Field(None, ge=1, le=1e12)
-    levels: dict[str, Annotated[dict[Level, Annotated[float, Field(le=LARGEST)]], AfterValidator(_ordered)]] = Field(default_factory=dict)
+    levels: dict[str, Annotated[dict[Level, _Limit], AfterValidator(_ordered)]] = Field(default_factory=dict)
     facts: Annotated[dict[str, Any], AfterValidator(_facts)] = Field(default_factory=dict)
 
     @property

@@ -90,8 +90,8 @@ def fault(error: BaseException) -> str:
 
 def _cut(lines: str) -> str:
     """Return lines, of each that is very long its beginning and its end."""
-    cut = (line if len(line) <= 2 * _LONGEST else f"{line[:_LONGEST]} … {line[-_LONGEST:]}" for line in lines.split("\n"))
-    return "\n".join(cut)
+    each = lines.split("\n")
+    return "\n".join(line if len(line) <= 2 * _LONGEST else f"{line[:_LONGEST]} … {line[-_LONGEST:]}" for line in each)
 
 
 def short(name: str) -> str:

@@ -130,7 +130,7 @@ class _Hearing:
                 opened = self._saved.opened()
         found = self._entries(rows, batches, sightings, opened, work, kind)
         if self._saved:
-            self._saved.commit(found.entries, self._given.logs, self._known)
+            self._saved.commit(found.entries, self._known)
         return found
 
     def _units(self, size: int) -> list[Unit]:

@@ -38,7 +38,7 @@ class Table(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """A file as it was when it was read: its size, and the digest of so many of its first bytes.
+    """A file as it was before it was read: its size, and the digest of so many of its first and of its last bytes.
 
     `rows`: how many rows of its log the tables have.
     """
@@ -54,15 +54,16 @@ class Seen(NamedTuple):
         """Whether the file begins as it did, and is not shorter."""
         if file is None or file.size < self.size:
             return False
-        return seen(file, self.head_size).head == self.head
+        return seen(file._replace(size=self.size), self.head_size).head == self.head
 
 
 def seen(file: File, head_size: int | None = None) -> Seen:
-    """The file as it is now; without a digest where it cannot be read."""
+    """The file as it is now, up to this size; without a digest where it cannot be read."""
     length = min(file.size, _HEAD) if head_size is None else head_size
     try:
-        with opened(file.path) as place:
-            head = hashlib.sha256(place.read(0, length)).hexdigest()
+        with opened(file.path) as place:  # many logs begin alike
+            ends = place.read(0, length) + place.read(max(length, file.size - _HEAD), file.size)
+            head = hashlib.sha256(ends).hexdigest()
     except (OSError, InputError):
         head = ""
     return Seen(file.path, file.size, length, head)
@@ -88,12 +89,14 @@ class Saved:
         self._spark = spark
         self._folder = folder
         self._incremental = incremental
+        self._listed: list[Seen] = []
 
     def files(self, logs: Iterable[Unit]) -> dict[str, Seen]:
         """The files that were read before and whose rows are all there; none where all is to be read.
 
         InputError where rows are gone that the files of these logs do not hold any more.
         """
+        self._listed = [seen(file)._replace(log=log.log) for log in logs for file in log.files]
         if not self._incremental:
             return {}
         for name, rows in self._folder.manifest["rows"].items():
@@ -143,9 +146,7 @@ class Saved:
         parts = [part.select(*schema.names) for part in self._parts(name)]
         return reduce(_union, parts) if parts else self._spark.createDataFrame([], struct(schema))
 
-    def commit(
-        self, entries: Iterable[QueryEntry | FleetQuery], logs: Iterable[Unit], known: Mapping[str, Seen]
-    ) -> None:
+    def commit(self, entries: Iterable[QueryEntry | FleetQuery], known: Mapping[str, Seen]) -> None:
         """Add the findings of these entries, those of a run once for each last batch, and which files were read.
 
         With that all that was added becomes part of the tables.
@@ -153,8 +154,7 @@ class Saved:
         rows = [row for entry in entries for row in _findings(entry)]
         frame = self._spark.createDataFrame(rows, _FINDINGS)
         self._add("findings", frame.withColumn("day", frame["day"].cast("date")), _FINDING)
-        read = [seen(file)._replace(log=log.log) for log in logs for file in log.files]
-        now, rows_of = {**known, **{one.path: one for one in read if one.head}}, self._rows()
+        now, rows_of = {**known, **{one.path: one for one in self._listed if one.head}}, self._rows()
         files = [tuple(one._replace(rows=rows_of.get(one.log, 0))) for one in now.values()]
         self._spark.createDataFrame(files, _FILES).coalesce(1).write.parquet(self._folder.new("files"))
         counts = {"findings": sum(part.count() for part in self._parts("findings")), "files": len(files)}

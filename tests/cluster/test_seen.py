@@ -1,0 +1,30 @@
+"""Which files a run that adds to saved tables takes for grown, and which for others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from advisor.cluster.saving import changed, seen
+from advisor.cluster.units import File, Unit
+
+BEGIN = b"+ a line of the entrypoint that each start prints\n" * 12
+
+
+@pytest.mark.parametrize(
+    ("now", "new", "grown"),
+    [
+        (BEGIN + b"first run\n", 0, 0),
+        (BEGIN + b"first run\nand more\n", 0, 1),
+        (BEGIN + b"a longer second run\n", 1, 0),
+        (BEGIN, 1, 0),
+    ],
+)
+def test_a_log_that_begins_as_another_one_is_no_grown_one(tmp_path: Path, now: bytes, new: int, grown: int) -> None:
+    path = tmp_path / "driver.log"
+    path.write_bytes(BEGIN + b"first run\n")
+    before = seen(File(0, str(path), path.stat().st_size))
+    path.write_bytes(now)
+    found = changed(Unit("driver.log", (File(0, str(path), len(now)),)), {str(path): before})
+    assert tuple(map(len, found)) == (new, grown)
