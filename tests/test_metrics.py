@@ -16,7 +16,6 @@ from advisor.metrics import METRICS, Estimate, Missing, measure, statistics
 from advisor.metrics.backlog import keeps_up
 from advisor.metrics.latency import mixture_medians, mixture_quantiles
 from advisor.metrics.phases import budget
-from advisor.metrics.quality import missing_batches
 from advisor.metrics.units import in_words, number
 from advisor.window import Window, run_window
 from tests.made import events, facts, table, window
@@ -34,130 +33,260 @@ def value(found: Estimate | Missing) -> float:
     return found.value
 
 
+def batch(whole: float, add_batch: float, operator: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
+    """A batch, with a state operator or none."""
+    return {"triggerExecution": whole, "addBatch": add_batch, "operators": [operator] if operator else []} | more
+
+
+def state(name: str = "stateStoreSave", partitions: int | None = None, **more: Any) -> dict[str, Any]:
+    return {"operatorName": name} | ({"numShufflePartitions": partitions} if partitions else {}) | more
+
+
+def topic(rows: int, end: int, wait: int) -> dict[str, Any]:
+    """A Kafka source that read so many rows up to `end`, and left so many."""
+    offsets = {"startOffset": end - rows, "endOffset": end, "latestOffset": end + wait}
+    return {"description": "KafkaV2[Subscribe[t]]", "numInputRows": rows} | {
+        name: {"t": {"0": offset}} for name, offset in offsets.items()
+    }
+
+
+def queued(taken: list[int], waiting: list[int]) -> Window:
+    """Batches that take so many rows of a topic, of which so many wait on."""
+    ends = itertools.accumulate(taken)
+    read = zip(taken, ends, waiting, strict=True)
+    rows = [batch(100, 90, numInputRows=rows, sources=[topic(rows, end, wait)]) for rows, end, wait in read]
+    return window(rows, trigger="unspecified")
+
+
+def logs(whole: float, offsets: float, commits: float, add_batch: float = 20) -> dict[str, Any]:
+    return {"triggerExecution": whole, "walCommit": offsets, "commitOffsets": commits, "addBatch": add_batch}
+
+
+def about(expected: float, within: float = 0.5) -> Any:
+    return pytest.approx(expected, abs=within)
+
+
+def counted(partitions: int) -> dict[str, Any]:
+    return batch(445, 352, state(partitions=partitions, commitTimeMs=268))
+
+
+PAIRS = [(50, 50), (100, 10), (110, 20), (120, 12), (5000, 1)]
+SHARES = [logs(whole, offsets, 0, 1) for whole, offsets in PAIRS]
+HELD = ([logs(20, 0, 0, 18)] * 49 + [logs(1020, 1000, 0, 18)]) * 4
+ROCKS = {"rocksdbCommitFileSyncLatencyMs": 605, "rocksdbCommitFlushLatency": 20, "rocksdbCommitCheckpointLatency": 10}
+IN_THE_SYNC = {"rocksdbSaveZipFilesLatencyMs": 429}
+UPDATES = state("dedupe", 4, allUpdatesTimeMs=60, allRemovalsTimeMs=20, commitTimeMs=101)
+ARBITRARY = state("transformWithStateExec", 8, allUpdatesTimeMs=4000, commitTimeMs=80)
+TWICE = {
+    "description": "KafkaV2[Subscribe[t]]",
+    "startOffset": {"t": {"0": 100, "1": 0}},
+    "endOffset": {"t": {"0": 600, "1": 500}},
+    "latestOffset": {"t": {"0": 700, "1": 500}},
+    "numInputRows": 2000,
+}
+DATABRICKS = {"latestOffset": 0, "queryPlanning": 0, "walCommit": 0, "commitBatch": 20, "collectSourceMetrics": 36}
+VISIBLE = {"latestOffset": 10, "commitOffsets": 30}
+KAFKA = {"sink": "kafka", "trigger": "unspecified"}
+NOOP = {"sink": "noop", "trigger": "unspecified"}
+SIX = state("dedupe", 6, numRowsTotal=1)
+APPEND = {"watermarked": True, "output_mode": "append", "stateful": True, "sink": "noop"}
+KINESIS = {"description": "kinesis", "metrics": {"avgMsBehindLatest": "184000.0", "maxMsBehindLatest": "190000"}}
+ODD = {"description": "kinesis", "metrics": {"avgMsBehindLatest": "1e400", "maxMsBehindLatest": "190000"}}
+PARTITIONS = {"source": "kafka", "kafka_partitions": 5, "stateful": False}
+PLAIN = {"triggerExecution": 100}
+DEDUPE = batch(100, 80, state("dedupe", 3))
+STATEFUL = PARTITIONS | {"stateful": True}
+NUMBERS: dict[str, list[tuple[list[Any], dict[str, Any], str, str | None, Any]]] = {
+    "the mission's formula knows no slots": [
+        ([VENDOR], {"task_slots": 32}, "state_commit_share", None, pytest.approx(3186626 / 64 / 547730)),
+    ],
+    "shares of operators add up": [
+        (
+            [batch(100, 90, operators=[state("dedupe", 4, commitTimeMs=80), state(partitions=2, commitTimeMs=60)])],
+            {"task_slots": 4}, "state_commit_share", None, pytest.approx((20 + 30) / 100),
+        ),
+    ],
+    "tasks that are tried again are no partitions": [
+        ([*[counted(8)] * 2, counted(11)], {"task_slots": 2}, "state_partitions", "max", 8),
+    ],
+    "without state nothing is committed": [([batch(100, 40)], {}, "state_commit_share_at_slots", None, 0)],
+    "a typical share is a ratio of sums over the middle batches": [
+        (SHARES, {}, "offset_log_share", "typical", pytest.approx((10 + 20 + 12) / (100 + 110 + 120))),
+    ],
+    "the total sees one held batch in fifty, which p95 misses": [
+        (HELD, {"interval_ms": 1020}, "offset_log_share", "p95", 0),
+        (HELD, {"interval_ms": 1020}, "offset_log_share", "total", pytest.approx(1000 / 2000)),
+    ],
+    "phases of Databricks never vanish into the time of no phase": [
+        ([batch(100, 40, **DATABRICKS)], {}, "unaccounted_ms", None, 4),
+    ],
+    "RocksDB's archives are written within the sync of its files": [
+        (
+            [batch(621, 540, state(partitions=8, commitTimeMs=638, customMetrics=ROCKS | IN_THE_SYNC))],
+            {"task_slots": 2}, "snapshot_commit_wall_ms", None, pytest.approx(635 / 8 * 4),
+        ),
+    ],
+    "waves beyond the first": [
+        ([counted(8)], {"task_slots": 2}, "state_waves_excess_ms", None, pytest.approx(2 * 268 / 8 * 3)),
+    ],
+    "other stages of a batch are no waves of state": [
+        ([batch(2200, 2000, UPDATES)], {"task_slots": 2}, "state_waves_excess_ms", None, pytest.approx(2 * 181 / 4)),
+    ],
+    "keys are no rows, but for an aggregation": [
+        ([batch(200, 100, state(name, 4, numRowsUpdated=28), numInputRows=20_000)], {}, "rows_per_state_partition",
+         None, rows)
+        for name, rows in (("stateStoreSave", 7), ("transformWithStateExec", 5000))
+    ],
+    "the interval of real-time mode follows from the target": [
+        ([PLAIN], known, "advised_real_time_interval_ms", None, interval)
+        for known, interval in (
+            ({}, 60_000), ({"latency_target_ms": 50}, 60_000), ({"latency_target_ms": 500}, 5_000),
+            ({"latency_target_ms": 50, "repeated_at_most_ms": 20_000}, 20_000), ({"repeated_at_most_ms": 100}, 5_000),
+        )
+    ],
+    "partitions are never advised to be fewer than slots": [
+        ([counted(200)], {"task_slots": 16}, "advised_state_partitions", None, 16),
+    ],
+    "a source that is read twice": [
+        ([batch(340, 280, numInputRows=2000, sources=[TWICE])] * 3, {}, metric, None, expected)
+        for metric, expected in (
+            ("computations", 2), ("backlog_rows", 100), ("backlog_ms", pytest.approx(100 / (1000 / 340))),
+        )
+    ],
+    # the published figures of six recorded Kafka runs: batch, commit log, and what the model said of them
+    "records of even batches": [
+        ([batch(*phases, commitOffsets=commits)] * 50, {"trigger": "unspecified"}, "record_latency_ms", stat, expected)
+        for phases, commits, p50, p99 in (((102, 33), 30, 123, 173), ((29, 22), 0, 43.5, 57.7))
+        for stat, expected in (("p50", about(p50)), ("p99", about(p99)))
+    ],
+    # 100 of the batch until its end, half of latestOffset and the commit log apart, and half the gap of 100
+    "records are visible when Kafka's tasks have written them": [
+        ([batch(100, 36, operator, **VISIBLE, sink="KafkaTable")] * 20,
+         KAFKA | {"stateful": operator is not None, "task_slots": 2}, "record_latency_ms", "p50",
+         about(100 - 5 - 30 + 50 - sooner))
+        for operator, sooner in (
+            (None, 12), (state("dedupe", numRowsTotal=1), 0),  # written while the tasks run; state comes before
+            (state("dedupe", 2, commitTimeMs=40), 20),  # handed on before the state's commit
+            (state(partitions=2, commitTimeMs=40), 0),  # counted first
+        )
+    ],
+    "when other sinks write is not known": [
+        ([batch(100, 36, **VISIBLE, sink="NoopTable")] * 20, NOOP | {"stateful": False, "task_slots": 2},
+         "record_latency_ms", "p50", about(100 - 5 - 30 + 50)),
+    ],
+    # three waves: a third of the rows each at 60, 80 and 100 ms of the batch, after a wait of 0 to 100 ms
+    "rows of a Kafka sink are visible when their own task ends": [
+        ([batch(100, 60, SIX, sink=table)] * 20, known | {"stateful": True, "task_slots": 2}, "record_latency_ms",
+         "p50", about(expected))
+        for table, known, expected in (("KafkaTable", KAFKA, 80 + 50), ("NoopTable", NOOP, 100 + 50))
+    ],
+    "storage keeps the interval of the logs, whatever one slow batch did": [
+        ([logs(offsets + commits + 50, held * offsets, commits, 40) for held in (*[1] * 10, 40)], {},
+         "shortest_async_interval_ms", None, interval)
+        for offsets, commits, interval in ((57, 58, 1000), (175, 173, 2000), (646, 645, 4000))
+    ],
+    "a source that tells its delay and no rows has a backlog": [
+        ([batch(9800, 3400, sources=[KINESIS])] * 3, {}, "backlog_ms", None, 184_000),
+    ],
+    "a query that waits for rows behind most long batches is not late": [
+        ([batch(2000, 1900, interval=2000 + pause) for pause in pauses * 20],
+         {"trigger": "processing_time", "trigger_interval_ms": 1000}, "over_interval_share", None, about(late, 0.03))
+        for pauses, late in (((900, 900, 5), 0.0), ((5, 5, 900), 2 / 3))
+    ],
+    "each partition needs a slot": [
+        ([row], known, "missing_task_slots", None, missing)
+        for row, known, missing in (
+            (PLAIN, PARTITIONS | {"task_slots": 2}, 3), (PLAIN, PARTITIONS | {"task_slots": 5}, 0),
+            (DEDUPE, STATEFUL | {"task_slots": 5}, 3), (DEDUPE, STATEFUL | {"task_slots": 8}, 0),
+            (DEDUPE, STATEFUL | {"task_slots_at_least": 8}, 0),
+        )
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("rows", "known", "metric", "stat", "expected"),
+    [pytest.param(*case, id=words) for words, cases in NUMBERS.items() for case in cases],
+)
+def test_a_number(rows: list[Any], known: dict[str, Any], metric: str, stat: str | None, expected: Any) -> None:
+    assert value(measure(window(rows, **known), metric, stat)) == expected
+
+
+@pytest.mark.parametrize(
+    ("rows", "known", "metric", "low", "best", "high"),
+    [
+        ([VENDOR], {}, "state_commit_share_at_slots", about(0.0909, 1e-4), None, pytest.approx(540000 / 547730)),
+        ([VENDOR], {"task_slots": 64, "slots_shared": True}, "state_commit_share_at_slots", about(0.091, 5e-4), None,
+         pytest.approx(540000 / 547730)),
+        ([batch(1200, 1000, ARBITRARY)], {"task_slots": 2}, "state_waves_excess_ms", 80 / 8 * 3, None, 1000 * 3 / 4),
+        ([logs(300, 200, 20, 50)] * 10, {}, "async_progress_saving_ms", 40, 220, 220),
+    ],
+    ids=["unknown slots", "slots that others share", "only its commits are sure to be spared",
+         "what else the offset log waits for"],
+)  # fmt: skip
+def test_an_interval(rows: list[Any], known: dict[str, Any], metric: str, low: Any, best: Any, high: Any) -> None:
+    found = measure(window(rows, **known), metric)
+    assert isinstance(found, Estimate)
+    assert (found.low, found.value, found.high) == (low, best, high)
+
+
+UNSPECIFIED = [batch(100 + n, 90, numInputRows=100 + n) for n in range(60)]
+NONE: list[tuple[list[Any], dict[str, Any], str, str]] = [
+    ([batch(100, 40, {"numRowsTotal": 5})], {}, "state_commit_share", "commitTimeMs"),
+    ([batch(100, 40)], {}, "unaccounted_ms", ""),
+    (UNSPECIFIED, {"trigger": "unspecified"}, "fixed_cost_ms", "when the batch before took longer"),
+    *(
+        ([batch(100, 90)], {"trigger": trigger}, "record_latency_ms", "")
+        for trigger in ("once", "available_now", "continuous", "real_time")
+    ),
+    ([batch(100, 80, state())] * 20, APPEND, "record_latency_ms", ""),
+    ([batch(9800, 3400, sources=[ODD])], {}, "backlog_ms", ""),
+    ([PLAIN], PARTITIONS | {"task_slots": 8, "slots_shared": True}, "missing_task_slots", "other queries"),
+    ([PLAIN], PARTITIONS | {"task_slots_at_least": 4}, "missing_task_slots", "task slots"),
+    ([PLAIN], PARTITIONS, "missing_task_slots", "task slots"),
+    ([PLAIN], {"source": "kafka", "stateful": False, "task_slots": 2}, "missing_task_slots", "partitions"),
+    ([PLAIN], PARTITIONS | {"source": "rate", "task_slots": 2}, "missing_task_slots", "partitions"),
+    ([batch(100, 0, state("dedupe"))], STATEFUL | {"task_slots": 9}, "missing_task_slots", "state"),
+]
+
+
+@pytest.mark.parametrize(("rows", "known", "metric", "why"), NONE)
+def test_no_number(rows: list[Any], known: dict[str, Any], metric: str, why: str) -> None:
+    found = measure(window(rows, **known), metric)
+    assert isinstance(found, Missing) and why in found.reason
+
+
+@pytest.mark.parametrize("operator", ["dedupe", "symmetricHashJoin"])
+def test_only_windows_wait_for_the_watermark(operator: str) -> None:
+    assert isinstance(measure(window([batch(100, 80, state(operator))] * 20, **APPEND), "record_latency_ms"), Estimate)
+
+
+@pytest.mark.parametrize(
+    ("rows", "known", "metric"),
+    [
+        ([PLAIN], Facts({**facts(**PARTITIONS), "task_slots": Known(2, "inferred")}), "missing_task_slots"),
+        ([counted(8)], facts(), "state_waves_excess_ms"),
+        ([batch(100, 60, SIX, sink="KafkaTable")] * 20, facts(**KAFKA, stateful=True), "record_latency_ms"),
+    ],
+)  # fmt: skip
+def test_slots_are_asked_for_where_they_are_not_sure(rows: list[Any], known: Facts, metric: str) -> None:
+    found = measure(run_window(table(events(rows)), known), metric)
+    assert isinstance(found, Missing) and found.fact == "task_slots"
+
+
+def test_a_backlog_is_waited_for() -> None:
+    rows = [batch(100, 90, sources=[topic(100, 100, 10_000)])] * 20
+    assert value(measure(window(rows, trigger="unspecified"), "record_latency_ms", "p50")) > 10_000
+
+
 @pytest.mark.parametrize(("slots", "share"), [(64, "9.1 %"), (200, "9.1 %"), (32, "18.2 %")])
 def test_state_commit_share_of_the_published_example(slots: int, share: str) -> None:
     one = window([VENDOR], task_slots=slots)
     assert in_words(measure(one, "state_commit_share_at_slots"), "share") == share  # type: ignore[arg-type]
 
 
-def test_the_mission_formula_knows_no_slots() -> None:
-    one = window([VENDOR], task_slots=32)
-    assert value(measure(one, "state_commit_share")) == pytest.approx(3186626 / 64 / 547730)
-
-
-def test_unknown_slots_leave_an_interval() -> None:
-    found = measure(window([VENDOR]), "state_commit_share_at_slots")
-    assert isinstance(found, Estimate)
-    assert found.value is None
-    assert found.low == pytest.approx(0.0909, abs=1e-4)
-    assert found.high == pytest.approx(540000 / 547730)
-
-
-def test_shared_slots_are_only_an_upper_bound() -> None:
-    found = measure(window([VENDOR], task_slots=64, slots_shared=True), "state_commit_share_at_slots")
-    assert isinstance(found, Estimate)
-    assert (found.value, round(found.low, 3)) == (None, 0.091)
-
-
-DEDUPE = {"operatorName": "dedupe", "numShufflePartitions": 3}
-STATEFUL = {"triggerExecution": 100, "addBatch": 80, "operators": [DEDUPE]}
-
-
-@pytest.mark.parametrize(
-    ("row", "known", "missing"),
-    [
-        ({}, {"task_slots": 2}, 3),
-        ({}, {"task_slots": 5}, 0),
-        (STATEFUL, {"task_slots": 5}, 3),
-        (STATEFUL, {"task_slots": 8}, 0),
-        (STATEFUL, {"stateful": True, "task_slots_at_least": 8}, 0),
-        ({}, {"task_slots": 8, "slots_shared": True}, "other queries"),
-        ({}, {"task_slots_at_least": 4}, "task slots"),
-        ({}, {}, "task slots"),
-        ({}, {"task_slots": 2, "kafka_partitions": None}, "partitions"),
-        ({}, {"task_slots": 2, "source": "rate"}, "partitions"),
-        (
-            {"triggerExecution": 100, "operators": [{"operatorName": "dedupe"}]},
-            {"stateful": True, "task_slots": 9},
-            "state",
-        ),
-    ],
-)
-def test_each_partition_needs_a_slot(row: dict[str, Any], known: dict[str, Any], missing: float | str) -> None:
-    asked = {"source": "kafka", "kafka_partitions": 5, "stateful": "operators" in row} | known
-    asked = {name: known for name, known in asked.items() if known is not None}
-    found = measure(window([row or {"triggerExecution": 100}], **asked), "missing_task_slots")
-    if isinstance(missing, str):
-        assert isinstance(found, Missing)
-        assert missing in found.reason
-    else:
-        assert value(found) == missing
-
-
-def test_slots_that_were_inferred_may_be_more() -> None:
-    given = {"source": "kafka", "kafka_partitions": 5, "stateful": False}
-    known = Facts({name: Known(value, "user") for name, value in given.items()} | {"task_slots": Known(2, "inferred")})
-    found = measure(run_window(table(events([{"triggerExecution": 100}])), known), "missing_task_slots")
-    assert isinstance(found, Missing)
-    assert found.fact == "task_slots"
-
-
-def test_shares_of_operators_add_up() -> None:
-    two = [
-        {"operatorName": "dedupe", "commitTimeMs": 80, "numShufflePartitions": 4},
-        {"operatorName": "stateStoreSave", "commitTimeMs": 60, "numShufflePartitions": 2},
-    ]
-    found = measure(
-        window([{"triggerExecution": 100, "addBatch": 90, "operators": two}], task_slots=4), "state_commit_share"
-    )
-    assert value(found) == pytest.approx((20 + 30) / 100)
-
-
-def test_retried_tasks_do_not_count_as_partitions() -> None:
-    rows = [_counting(8), _counting(8), _counting(11)]
-    assert value(measure(window(rows, task_slots=2), "state_partitions", "max")) == 8
-
-
-def _counting(partitions: int) -> dict[str, object]:
-    operator = {"operatorName": "stateStoreSave", "commitTimeMs": 268, "numShufflePartitions": partitions}
-    return {"triggerExecution": 445, "addBatch": 352, "operators": [operator]}
-
-
-def test_a_query_without_state_has_nothing_to_commit() -> None:
-    plain = window([{"triggerExecution": 100, "addBatch": 40}])
-    assert value(measure(plain, "state_commit_share_at_slots")) == 0
-
-
-def test_old_spark_does_not_report_commit_times() -> None:
-    old = window([{"triggerExecution": 100, "addBatch": 40, "operators": [{"numRowsTotal": 5}]}])
-    found = measure(old, "state_commit_share")
-    assert isinstance(found, Missing)
-    assert "commitTimeMs" in found.reason
-
-
-def test_typical_share_is_a_ratio_of_sums_over_the_middle_batches() -> None:
-    rows = [{"triggerExecution": t, "walCommit": w, "commitOffsets": 0, "addBatch": 1} for t, w in _PAIRS]
-    middle = _PAIRS[1:4]
-    expected = sum(w for _, w in middle) / sum(t for t, _ in middle)
-    assert value(measure(window(rows), "offset_log_share", "typical")) == pytest.approx(expected)
-
-
-_PAIRS = [(50, 50), (100, 10), (110, 20), (120, 12), (5000, 1)]
-
-
-def test_total_sees_one_held_batch_in_fifty_that_p95_misses() -> None:
-    rows = [{"triggerExecution": 20, "walCommit": 0, "addBatch": 18}] * 49 + [
-        {"triggerExecution": 1020, "walCommit": 1000, "addBatch": 18}
-    ]
-    held = window(rows * 4, interval_ms=1020)
-    assert value(measure(held, "offset_log_share", "p95")) == 0
-    assert value(measure(held, "offset_log_share", "total")) == pytest.approx(1000 / 2000)
-
-
 @given(st.lists(st.tuples(*[st.integers(0, 500)] * 5), min_size=1, max_size=20))
 def test_the_budget_adds_up(parts: list[tuple[int, ...]]) -> None:
-    from advisor.metrics.phases import budget
-
     names = ("latestOffset", "walCommit", "queryPlanning", "addBatch", "commitOffsets")
     rows = [
         dict(zip(names, p, strict=True)) | {"triggerExecution": sum(p) + 3, "otherPhases": {"dreaming": 2}}
@@ -166,101 +295,6 @@ def test_the_budget_adds_up(parts: list[tuple[int, ...]]) -> None:
     made = window(rows, interval_ms=5000)
     whole = value(measure(made, "trigger_execution_ms", "typical"))
     assert sum(budget(made).values()) == pytest.approx(whole, abs=0.5)
-
-
-def test_databricks_phases_never_vanish_into_unaccounted() -> None:
-    whole = {"triggerExecution": 100, "latestOffset": 0, "queryPlanning": 0, "walCommit": 0, "addBatch": 40}
-    made = window([whole | {"commitBatch": 20, "collectSourceMetrics": 36}])
-    assert value(measure(made, "unaccounted_ms")) == 4
-
-
-def test_what_somebody_left_out_is_not_time_in_no_phase() -> None:
-    assert isinstance(measure(window([{"triggerExecution": 100, "addBatch": 40}]), "unaccounted_ms"), Missing)
-
-
-def test_commit_wall_time_of_rocksdb_does_not_count_a_part_twice() -> None:
-    custom = {
-        "rocksdbCommitFileSyncLatencyMs": 605,
-        "rocksdbSaveZipFilesLatencyMs": 429,  # lies within the file sync
-        "rocksdbCommitFlushLatency": 20,
-        "rocksdbCommitCheckpointLatency": 10,
-    }
-    operator = {
-        "operatorName": "stateStoreSave",
-        "commitTimeMs": 638,
-        "numShufflePartitions": 8,
-        "customMetrics": custom,
-    }
-    made = window([{"triggerExecution": 621, "addBatch": 540, "operators": [operator]}], task_slots=2)
-    assert value(measure(made, "snapshot_commit_wall_ms")) == pytest.approx(635 / 8 * 4)
-
-
-def test_waves_beyond_the_first() -> None:
-    made = window([_counting(8)], task_slots=2)
-    assert value(measure(made, "state_waves_excess_ms")) == pytest.approx(2 * 268 / 8 * 3)
-    missing = measure(window([_counting(8)]), "state_waves_excess_ms")
-    assert isinstance(missing, Missing)
-    assert missing.fact == "task_slots"
-
-
-def test_other_stages_of_a_batch_are_no_waves_of_state() -> None:
-    operator = {"operatorName": "dedupe", "allUpdatesTimeMs": 60, "allRemovalsTimeMs": 20, "commitTimeMs": 101}
-    batch = {"triggerExecution": 2200, "addBatch": 2000, "operators": [operator | {"numShufflePartitions": 4}]}
-    made = window([batch], task_slots=2)
-    assert value(measure(made, "state_waves_excess_ms")) == pytest.approx(2 * 181 / 4)
-
-
-def test_arbitrary_state_is_sure_to_spare_its_commits_only() -> None:
-    operator = {"operatorName": "transformWithStateExec", "allUpdatesTimeMs": 4000, "commitTimeMs": 80}
-    batch = {"triggerExecution": 1200, "addBatch": 1000, "operators": [operator | {"numShufflePartitions": 8}]}
-    spared = measure(window([batch], task_slots=2), "state_waves_excess_ms")
-    assert isinstance(spared, Estimate)
-    assert (spared.low, spared.value, spared.high) == (80 / 8 * 3, None, 1000 * 3 / 4)
-
-
-@pytest.mark.parametrize(("operator", "rows"), [("stateStoreSave", 7), ("transformWithStateExec", 5000)])
-def test_keys_are_no_rows_but_for_an_aggregation(operator: str, rows: int) -> None:
-    state = {"operatorName": operator, "numRowsUpdated": 28, "numShufflePartitions": 4}
-    made = window([{"triggerExecution": 200, "addBatch": 100, "numInputRows": 20_000, "operators": [state]}])
-    assert value(measure(made, "rows_per_state_partition")) == rows
-
-
-@pytest.mark.parametrize(
-    ("known", "interval"),
-    [
-        ({}, 60_000), ({"latency_target_ms": 50}, 60_000), ({"latency_target_ms": 500}, 5_000),
-        ({"latency_target_ms": 50, "repeated_at_most_ms": 20_000}, 20_000), ({"repeated_at_most_ms": 100}, 5_000),
-    ],
-)  # fmt: skip
-def test_the_interval_of_real_time_mode_follows_from_the_target(known: dict[str, float], interval: int) -> None:
-    assert value(measure(window([{"triggerExecution": 100}], **known), "advised_real_time_interval_ms")) == interval
-
-
-@pytest.mark.parametrize(
-    ("operator", "missing"), [("dedupe", False), ("symmetricHashJoin", False), ("stateStoreSave", True)]
-)
-def test_only_windows_wait_for_the_watermark(operator: str, missing: bool) -> None:
-    batch = {"triggerExecution": 100, "addBatch": 80, "operators": [{"operatorName": operator}]}
-    made = window([batch] * 20, stateful=True, watermarked=True, output_mode="append", sink="noop")
-    assert isinstance(measure(made, "record_latency_ms", "p50"), Missing) is missing
-
-
-def test_advised_partitions_are_never_fewer_than_slots() -> None:
-    assert value(measure(window([_counting(200)], task_slots=16), "advised_state_partitions")) == 16
-
-
-def test_a_source_that_is_read_twice() -> None:
-    source = {
-        "description": "KafkaV2[Subscribe[t]]",
-        "startOffset": {"t": {"0": 100, "1": 0}},
-        "endOffset": {"t": {"0": 600, "1": 500}},
-        "latestOffset": {"t": {"0": 700, "1": 500}},
-        "numInputRows": 2000,
-    }
-    made = window([{"triggerExecution": 340, "addBatch": 280, "numInputRows": 2000, "sources": [source]}] * 3)
-    assert value(measure(made, "computations")) == 2
-    assert value(measure(made, "backlog_rows")) == 100
-    assert value(measure(made, "backlog_ms")) == pytest.approx(100 / (1000 / 340))
 
 
 def test_fixed_cost_is_found_where_rows_vary_on_their_own() -> None:
@@ -273,113 +307,6 @@ def test_fixed_cost_is_found_where_rows_vary_on_their_own() -> None:
     made = window(rows, interval_ms=1000, trigger="processing_time", trigger_interval_ms=1000)
     assert value(measure(made, "fixed_cost_ms")) == pytest.approx(150, abs=3)
     assert value(measure(made, "cost_per_1000_rows_ms")) == pytest.approx(50, abs=2)
-
-
-def test_no_fixed_cost_for_the_default_trigger() -> None:
-    rows = [{"triggerExecution": 100 + n, "numInputRows": 100 + n, "addBatch": 90} for n in range(60)]
-    found = measure(window(rows, trigger="unspecified"), "fixed_cost_ms")
-    assert isinstance(found, Missing)
-    assert "when the batch before took longer" in found.reason
-
-
-@pytest.mark.parametrize(
-    ("batch", "p50", "p99"),
-    [
-        # the published figures of six recorded Kafka runs: batch, commit log, and what the model said of them
-        ({"triggerExecution": 102, "commitOffsets": 30, "addBatch": 33}, 123, 173),
-        ({"triggerExecution": 29, "commitOffsets": 0, "addBatch": 22}, 43.5, 57.7),
-    ],
-)
-def test_record_latency_of_even_batches(batch: dict[str, int], p50: float, p99: float) -> None:
-    made = window([batch] * 50, trigger="unspecified")
-    assert value(measure(made, "record_latency_ms", "p50")) == pytest.approx(p50, abs=0.5)
-    assert value(measure(made, "record_latency_ms", "p99")) == pytest.approx(p99, abs=0.5)
-
-
-COMMITS = {"commitTimeMs": 40, "numShufflePartitions": 2}
-
-
-@pytest.mark.parametrize(
-    ("sink", "operators", "p50"),
-    [
-        # 100 of the batch until its end, half of latestOffset and the commit log apart, and half the gap of 100
-        ("KafkaTable", [], 100 - 5 - 30 + 50 - 12),
-        ("KafkaTable", [{"operatorName": "dedupe", "numRowsTotal": 1}], 100 - 5 - 30 + 50),
-        ("KafkaTable", [COMMITS | {"operatorName": "dedupe"}], 100 - 5 - 30 - 20 + 50),
-        ("KafkaTable", [COMMITS | {"operatorName": "stateStoreSave"}], 100 - 5 - 30 + 50),
-        ("NoopTable", [], 100 - 5 - 30 + 50),
-    ],
-    ids=[
-        "written while the tasks run",
-        "state comes before",
-        "handed on before the state's commit",
-        "counted first",
-        "not known of other sinks",
-    ],
-)
-def test_records_are_visible_when_the_sink_has_written_them(sink: str, operators: list[Any], p50: float) -> None:
-    batch = {"triggerExecution": 100, "latestOffset": 10, "addBatch": 36, "commitOffsets": 30}
-    rows = [batch | {"sink": sink, "operators": operators}] * 20
-    facts = {"sink": "kafka" if sink == "KafkaTable" else "noop", "stateful": bool(operators), "task_slots": 2}
-    found = measure(window(rows, trigger="unspecified", **facts), "record_latency_ms", "p50")
-    assert value(found) == pytest.approx(p50, abs=0.5)
-
-
-def in_waves(table: str, **facts: Any) -> Window:
-    """Batches of six state tasks; their sink as Spark names it."""
-    operator = {"operatorName": "dedupe", "numRowsTotal": 1, "numShufflePartitions": 6}
-    rows = [{"triggerExecution": 100, "addBatch": 60, "sink": table, "operators": [operator]}] * 20
-    return window(rows, trigger="unspecified", stateful=True, **facts)
-
-
-def test_rows_of_a_kafka_sink_are_visible_when_their_own_task_ends() -> None:
-    # three waves: a third of the rows each at 60, 80 and 100 ms of the batch, after a wait of 0 to 100 ms
-    made = in_waves("KafkaTable", sink="kafka", task_slots=2)
-    assert value(measure(made, "record_latency_ms", "p50")) == pytest.approx(80 + 50, abs=0.5)
-    published_at_once = in_waves("NoopTable", sink="noop", task_slots=2)
-    assert value(measure(published_at_once, "record_latency_ms", "p50")) == pytest.approx(100 + 50, abs=0.5)
-
-
-def test_no_record_latency_where_nobody_knows_how_many_tasks_run_at_once() -> None:
-    found = measure(in_waves("KafkaTable", sink="kafka"), "record_latency_ms")
-    assert isinstance(found, Missing) and found.fact == "task_slots"
-
-
-def test_a_backlog_is_waited_for() -> None:
-    source = {
-        "description": "KafkaV2[Subscribe[t]]",
-        "startOffset": {"t": {"0": 0}},
-        "endOffset": {"t": {"0": 100}},
-        "latestOffset": {"t": {"0": 10100}},
-        "numInputRows": 100,
-    }
-    made = window([{"triggerExecution": 100, "addBatch": 90, "sources": [source]}] * 20, trigger="unspecified")
-    assert value(measure(made, "record_latency_ms", "p50")) > 10_000
-
-
-def queued(taken: list[int], waiting: list[int]) -> Window:
-    """Batches that take so many rows of a topic, of which so many wait on."""
-    ends = list(itertools.accumulate(taken))
-    return window(
-        [
-            {
-                "triggerExecution": 100,
-                "addBatch": 90,
-                "numInputRows": rows,
-                "sources": [
-                    {
-                        "description": "KafkaV2[Subscribe[t]]",
-                        "startOffset": {"t": {"0": end - rows}},
-                        "endOffset": {"t": {"0": end}},
-                        "latestOffset": {"t": {"0": end + wait}},
-                        "numInputRows": rows,
-                    }
-                ],
-            }
-            for rows, end, wait in zip(taken, ends, waiting, strict=True)
-        ],
-        trigger="unspecified",
-    )
 
 
 @pytest.mark.parametrize(("ms", "enough"), [(10, False), (70, False), (80, True), (100, False)])
@@ -402,6 +329,8 @@ def test_a_backlog_that_shrinks_is_gone_after_what_is_left_of_it_at_that_pace() 
 def test_a_backlog_that_does_not_shrink_is_never_gone(waiting: list[int], why: str) -> None:
     found = measure(queued([500] * 20, waiting), "catch_up_ms")
     assert isinstance(found, Missing) and why in found.reason
+    assert value(measure(queued([500] * 20, [0] * 20), "full_batches_share")) == 0.0
+    assert value(measure(queued([100, 500] * 10, [1000] * 20), "full_batches_share")) == 0.0
 
 
 def test_a_limit_of_the_source_shows_in_batches_of_one_size_while_rows_wait() -> None:
@@ -410,24 +339,6 @@ def test_a_limit_of_the_source_shows_in_batches_of_one_size_while_rows_wait() ->
     # 499.5 taken (the first batch apart) and 1,500 more waiting after each: 2 x 1,999.5
     assert value(measure(made, "advised_rows_per_batch")) == 4000
     assert value(measure(made, "backlog_wait_ms")) > 0
-
-
-@pytest.mark.parametrize(
-    ("taken", "waiting"), [([500] * 20, [0] * 20), ([100, 500] * 10, [1000] * 20)], ids=["none waits", "sizes differ"]
-)
-def test_no_limit_where_nothing_waits_or_sizes_differ(taken: list[int], waiting: list[int]) -> None:
-    assert value(measure(queued(taken, waiting), "full_batches_share")) == 0.0
-
-
-@pytest.mark.parametrize("trigger", ["once", "available_now", "continuous", "real_time"])
-def test_no_record_latency_where_progress_does_not_show_it(trigger: str) -> None:
-    found = measure(window([{"triggerExecution": 100, "addBatch": 90}], trigger=trigger), "record_latency_ms")
-    assert isinstance(found, Missing)
-
-
-def test_append_mode_waits_for_the_watermark() -> None:
-    made = window([_counting(8)], trigger="unspecified", watermarked=True, output_mode="append", stateful=True)
-    assert isinstance(measure(made, "record_latency_ms"), Missing)
 
 
 @given(st.lists(st.tuples(st.floats(0, 1e4), st.floats(1, 1e4), st.floats(0.1, 1e4)), min_size=1, max_size=30))
@@ -476,25 +387,8 @@ def test_what_asynchronous_progress_saved_lies_between_what_is_certain_and_the_m
     assert saves.share[0] * found.low <= measured <= saves.share[2] * found.high
 
 
-def test_what_else_the_offset_log_waits_for_is_not_relied_on() -> None:
-    row = {"triggerExecution": 300, "walCommit": 200, "commitOffsets": 20, "addBatch": 50}
-    assert measure(window([row] * 10), "async_progress_saving_ms") == Estimate(40, 220, 220)
-
-
-@pytest.mark.parametrize(("logs", "interval"), [((57, 58), 1000), ((175, 173), 2000), ((646, 645), 4000)])
-def test_the_log_interval_is_one_that_storage_keeps(logs: tuple[float, float], interval: float) -> None:
-    row = {"triggerExecution": sum(logs) + 50, "walCommit": logs[0], "commitOffsets": logs[1], "addBatch": 40}
-    slow = {**row, "walCommit": 40 * logs[0]}
-    assert value(measure(window([*[row] * 10, slow]), "shortest_async_interval_ms")) == interval
-
-
-def test_missing_batches_are_counted() -> None:
-    made = window([{"triggerExecution": 100, "addBatch": 90}] * 5)
-    assert missing_batches(made) == 0
-
-
 def test_every_metric_gives_a_number_or_a_reason_for_any_window() -> None:
-    for made in (window([VENDOR]), window([_counting(4)] * 40, task_slots=2), window([])):
+    for made in (window([VENDOR]), window([counted(4)] * 40, task_slots=2), window([])):
         for name, shown in statistics(made, METRICS).items():
             assert shown.missing or shown.unit, name
 
@@ -536,16 +430,14 @@ def test_before_3_4_the_commit_log_hides_in_the_time_of_no_phase(known: dict[str
     assert (written.low, written.high) == (low, high)
 
 
+def growth(metric: str, rows: list[dict[str, Any]], watermarked: bool = False) -> Estimate | Missing:
+    return measure(window(rows, stateful=True, watermarked=watermarked), metric)
+
+
 def test_a_set_of_keys_that_fills_up_does_not_grow_for_ever() -> None:
     def grows(totals: list[int]) -> Estimate | Missing:
-        rows = [
-            {"triggerExecution": 500, "addBatch": 400, "numInputRows": 200}
-            | {"operators": [{"operatorName": "stateStoreSave", "numShufflePartitions": 2, "numRowsTotal": total}]}
-            for total in totals
-        ]
-        found = measure(window(rows, stateful=True, watermarked=False), "state_growth_per_day")
-        assert isinstance(found, Estimate | Missing)
-        return found
+        rows = [batch(500, 400, state(partitions=2, numRowsTotal=total), numInputRows=200) for total in totals]
+        return growth("state_growth_per_day", rows)
 
     assert isinstance(grows([100 * number for number in range(1, 61)]), Estimate)
     filling = grows([round(5000 * (1 - 0.93**number)) for number in range(1, 61)])
@@ -554,15 +446,9 @@ def test_a_set_of_keys_that_fills_up_does_not_grow_for_ever() -> None:
 
 def test_lists_of_the_state_that_fill_up_do_not_grow_for_ever() -> None:
     def grows(sizes: list[int]) -> Estimate | Missing:
-        operator = {"operatorName": "stateStoreSave", "numShufflePartitions": 2, "numRowsTotal": 400}
-        rows = [
-            {"triggerExecution": 500, "addBatch": 400, "numInputRows": 200}
-            | {"operators": [operator | {"customMetrics": {"stateOnCurrentVersionSizeBytes": size}}]}
-            for size in sizes
-        ]
-        found = measure(window(rows, stateful=True, watermarked=False), "state_bytes_growth_per_day")
-        assert isinstance(found, Estimate | Missing)
-        return found
+        held = [{"customMetrics": {"stateOnCurrentVersionSizeBytes": size}} for size in sizes]
+        rows = [batch(500, 400, state(partitions=2, numRowsTotal=400, **more), numInputRows=200) for more in held]
+        return growth("state_bytes_growth_per_day", rows)
 
     endless = grows([1_000_000 + 500_000 * number for number in range(40)])
     assert isinstance(endless, Estimate) and endless.safe == pytest.approx(500_000 * 86_400_000 / 500, rel=0.02)
@@ -571,48 +457,21 @@ def test_lists_of_the_state_that_fill_up_do_not_grow_for_ever() -> None:
     assert isinstance(filling, Missing) and "ever more slowly" in filling.reason
 
 
-@pytest.mark.parametrize(("pauses", "late"), [((900, 900, 5), 0.0), ((5, 5, 900), 2 / 3)])
-def test_a_query_that_waits_for_rows_behind_most_long_batches_is_not_late(pauses: tuple[int, ...], late: float) -> None:
-    rows = [{"triggerExecution": 2000, "addBatch": 1900, "interval": 2000 + pause} for pause in pauses * 20]
-    found = measure(window(rows, trigger="processing_time", trigger_interval_ms=1000), "over_interval_share")
-    assert isinstance(found, Estimate) and found.safe == pytest.approx(late, abs=0.03)
-
-
 def test_a_watermark_that_stands_still_removes_nothing() -> None:
     def grows(moves: bool, year: int = 2026) -> Estimate | Missing:
-        rows = [
-            {
-                "triggerExecution": 500,
-                "addBatch": 400,
-                "eventTime": {
-                    "watermark": f"{year}-01-01T00:{n if moves else 0:02}:00.000Z",
-                    "max": f"{year}-01-01T03:{n:02}:00.000Z",
-                },
-                "operators": [
-                    {"operatorName": "stateStoreSave", "numRowsTotal": 1000 + 100 * n, "numRowsUpdated": 150}
-                ],
-            }
-            for n in range(50)
-        ]
-        found = measure(window(rows, stateful=True, watermarked=True), "state_growth_per_day")
-        assert isinstance(found, Estimate | Missing)
-        return found
+        def at(n: int) -> dict[str, str]:
+            minute = n if moves else 0
+            return {"watermark": f"{year}-01-01T00:{minute:02}:00.000Z", "max": f"{year}-01-01T03:{n:02}:00.000Z"}
+
+        keys = [state(numRowsTotal=1000 + 100 * n, numRowsUpdated=150) for n in range(50)]
+        rows = [batch(500, 400, operator, eventTime=at(n)) for n, operator in enumerate(keys)]
+        return growth("state_growth_per_day", rows, watermarked=True)
 
     assert isinstance(grows(moves=True), Missing)
     still = grows(moves=False)
     assert isinstance(still, Estimate) and still.low > 0
     made_up = grows(moves=False, year=1970)  # a watermark before 1970 is told as 1970: it has not rested
     assert isinstance(made_up, Missing)
-
-
-def test_a_source_that_tells_its_delay_and_no_rows_has_a_backlog() -> None:
-    source = {"description": "kinesis", "metrics": {"avgMsBehindLatest": "184000.0", "maxMsBehindLatest": "190000"}}
-    made = window([{"triggerExecution": 9800, "addBatch": 3400, "sources": [source]}] * 3)
-    assert measure(made, "backlog_ms") == Estimate.exactly(184_000)
-    odd = source | {"metrics": {"avgMsBehindLatest": "1e400"}}
-    assert isinstance(
-        measure(window([{"triggerExecution": 9800, "addBatch": 3400, "sources": [odd]}]), "backlog_ms"), Missing
-    )
 
 
 class TestBusy:
