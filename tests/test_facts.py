@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-import advisor.facts
 from advisor.batches import SIGHTINGS
 from advisor.errors import UsageError
 from advisor.facts import (
@@ -331,11 +330,37 @@ class TestTrigger:
         assert all(known.origin == certain for known in told.values())
         return values(told)
 
-    @pytest.mark.parametrize(("polled_ms", "trigger"), [(12.0, "unspecified"), (1000.0, None)])
-    def test_a_batch_12_ms_after_an_empty_trigger_in_a_long_pause_shows_that_there_is_no_interval(
-        self, polled_ms: float, trigger: str | None
+    @pytest.mark.parametrize(
+        ("gaps", "lengths", "first_ms", "told"),
+        [
+            ([200 + number * 7919 % 1613 for number in range(60)], [100] * 60, 0, {}),  # no pattern
+            ([1000] * 60, [100] * 60, 437, {}),  # a steady source that is not aligned
+            ([1000] * 6, [100] * 6, 0, {"trigger": "processing_time", "trigger_interval_ms": 1000}),
+            ([1040] * 6, [100] * 6, 0, {}),
+            ([100] * 10, [96] * 10, 0, {}),
+            ([(90 + max(n - 1, 0) % 37) + 4 + n % 3 for n in range(40)], [90 + n % 37 for n in range(40)], 0,
+             {"trigger": "unspecified"}),  # one batch right after the other
+        ],
+    )  # fmt: skip
+    def test_what_the_starts_tell(
+        self, gaps: list[int], lengths: list[int], first_ms: int, told: dict[str, Any]
     ) -> None:
-        made = events([BATCH | {"triggerExecution": 700, "interval": 17_003 + 41 * n} for n in range(6)])
+        assert self.told(gaps, lengths, first_ms) == told
+
+    @pytest.mark.parametrize(
+        ("lengths", "gaps", "polled_ms", "trigger"),
+        [
+            ([700] * 6, [17_003 + 41 * n for n in range(6)], 12.0, "unspecified"),
+            ([700] * 6, [17_003 + 41 * n for n in range(6)], 1000.0, None),
+            ([470 + 11 * (n % 5) for n in range(20)], [1000] * 20, 12.0, "unspecified"),
+        ],
+    )
+    def test_batches_12_ms_after_an_empty_trigger_show_that_there_is_no_interval(
+        self, lengths: list[int], gaps: list[int], polled_ms: float, trigger: str | None
+    ) -> None:
+        made = events(
+            [BATCH | {"triggerExecution": ms, "interval": gap} for ms, gap in zip(lengths, gaps, strict=True)]
+        )
         for event in made:
             event["inputRowsPerSecond"] = event["numInputRows"] / polled_ms * 1000
         assert values(computed(table(made))).get("trigger") == trigger
@@ -352,12 +377,6 @@ class TestTrigger:
                 event["inputRowsPerSecond"] = event["numInputRows"] / polled_ms * 1000
         found = computed(table(made)).get("trigger_interval_ms")
         assert found == (Known(1000, origin) if origin else None)
-
-    def test_batches_that_most_begin_12_ms_after_an_empty_trigger_have_no_interval(self) -> None:
-        made = events([BATCH | {"triggerExecution": 470 + 11 * (n % 5), "interval": 1000} for n in range(20)])
-        for event in made:
-            event["inputRowsPerSecond"] = event["numInputRows"] / 0.012
-        assert values(computed(table(made))).get("trigger") == "unspecified"
 
     def test_triggers_that_find_nothing_between_long_batches_show_the_interval(self) -> None:
         """One batch in six outlasts the wait, so that the next one begins at once, at no multiple."""
@@ -383,23 +402,6 @@ class TestTrigger:
             gaps[late + 1], gaps[late + 2] = 1310, 690
         assert self.told(gaps, lengths)["trigger_interval_ms"] == 1000
 
-    def test_one_batch_right_after_the_other(self) -> None:
-        lengths = [90 + number % 37 for number in range(40)]
-        gaps = [lengths[max(number - 1, 0)] + 4 + number % 3 for number in range(40)]
-        assert self.told(gaps, lengths) == {"trigger": "unspecified"}
-
-    def test_waits_without_a_pattern_tell_nothing(self) -> None:
-        gaps = [200 + number * 7919 % 1613 for number in range(60)]
-        assert self.told(gaps, [100] * 60) == {}
-
-    def test_a_steady_source_that_is_not_aligned_tells_nothing(self) -> None:
-        assert self.told([1000] * 60, [100] * 60, 437) == {}
-
-    def test_a_few_batches_tell_by_their_rates_and_starts_together(self) -> None:
-        assert self.told([1000] * 6, [100] * 6) == {"trigger": "processing_time", "trigger_interval_ms": 1000}
-        assert self.told([1040] * 6, [100] * 6) == {}
-        assert self.told([100] * 10, [96] * 10) == {}
-
     def test_one_wait_that_ends_at_a_multiple_tells_it_unless_the_batch_before_took_that_long(self) -> None:
         def told(before: int) -> Known | None:
             rows = [{"triggerExecution": before, "numInputRows": 0}, {"triggerExecution": 1900, "interval": 9700}]
@@ -416,35 +418,37 @@ class TestTrigger:
         assert told(9541) is None
 
 
+def update(offset: int = 0, **more: Any) -> Sighting:
+    return seen("output_mode", "update", offset=offset, **more)
+
+
+APPLICATION = [seen("checkpoint_manager", "rename"), seen("spark_version", "4.0.0")]
+ANOTHER = {"run": "3", "id": "another"}
+
+
 class TestEvidence:
-    def test_what_names_no_run_counts_where_a_log_holds_one_query(self) -> None:
-        rows = sightings(seen("checkpoint_manager", "rename"), seen("spark_version", "4.0.0"))
-        evidence = Evidence(rows, frame([BATCH] * 3))
-        assert values(settle(evidence.of(RUN)))["checkpoint_manager"] == "rename"
-
-    def test_in_a_log_of_two_queries_only_the_application_is_told(self) -> None:
-        other = seen("async_progress", value=False, run="3", id="another")
-        rows = sightings(seen("checkpoint_manager", "rename"), seen("spark_version", "4.0.0"), other)
-        told = values(settle(Evidence(rows, frame([BATCH] * 3)).of(RUN)))
-        assert told["spark_version"] == "4.0.0"
-        assert "checkpoint_manager" not in told
-        assert "async_progress" not in told
-
-    def test_of_two_the_later_is_right_and_what_comes_after_the_run_does_not_count(self) -> None:
-        rows = sightings(
-            seen("shuffle_partitions", 200, offset=0),
-            seen("shuffle_partitions", 8, offset=1500),
-            seen("shuffle_partitions", 16, offset=900_000),
-        )
-        assert values(settle(Evidence(rows, frame([BATCH] * 3)).of(RUN)))["shuffle_partitions"] == 8
-
-    def test_what_names_the_run_beats_what_does_not(self) -> None:
-        rows = sightings(seen("output_mode", "append", run=RUN, offset=5), seen("output_mode", "update", offset=900))
-        assert values(settle(Evidence(rows, frame([BATCH] * 3)).of(RUN)))["output_mode"] == "append"
-
-    def test_what_names_the_query_alone_counts_for_its_runs(self) -> None:
-        rows = sightings(seen("output_mode", "update", id=ID), seen("sink", "file", run="4", id="another"))
-        assert values(settle(Evidence(rows, frame([BATCH])).of(RUN)))["output_mode"] == "update"
+    @pytest.mark.parametrize(
+        ("rows", "told"),
+        [
+            (APPLICATION, {"checkpoint_manager": "rename"}),
+            ([*APPLICATION, seen("async_progress", value=False, **ANOTHER)],
+             {"spark_version": "4.0.0", "checkpoint_manager": ..., "async_progress": ...}),
+            ([seen("shuffle_partitions", value, offset=at) for value, at in ((200, 0), (8, 1500), (16, 900_000))],
+             {"shuffle_partitions": 8}),
+            ([seen("output_mode", "append", run=RUN, offset=5), update(900)], {"output_mode": "append"}),
+            ([update(id=ID), seen("sink", "file", run="4", id="another")], {"output_mode": "update"}),
+            ([seen("ignored_databricks_setting", None, origin="event_log"),
+              seen("start_time", "x", origin="event_log", **ANOTHER)], {"ignored_databricks_setting": None}),
+        ],
+        ids=[
+            "what names no run counts where a log holds one query", "in a log of two queries only the application",
+            "of two the later, and nothing after the run", "what names the run beats what does not",
+            "what names the query alone counts for its runs", "an event log's application counts for all queries",
+        ],
+    )  # fmt: skip
+    def test_which_sightings_count_for_a_run(self, rows: list[Sighting], told: dict[str, Any]) -> None:
+        found = values(settle(Evidence(sightings(*rows), frame([BATCH] * 3)).of(RUN)))
+        assert {name: found.get(name, ...) for name in told} == told
 
     def test_what_names_the_query_alone_belongs_to_its_last_run_before(self) -> None:
         rows = sightings(
@@ -458,25 +462,21 @@ class TestEvidence:
         told = [values(settle(evidence.of(run))).get("ignored_async_setting", "unknown") for run in ("r1", "r2", "r3")]
         assert told == ["A", None, "unknown"]
 
-    def test_what_an_event_log_says_of_the_application_counts_for_all_its_queries(self) -> None:
-        other = seen("start_time", "x", run="3", id="another", origin="event_log")
-        rows = sightings(seen("ignored_databricks_setting", None, origin="event_log"), other)
-        assert "ignored_databricks_setting" in settle(Evidence(rows, frame([BATCH])).of(RUN))
-
     def test_a_run_that_died_before_any_batch_is_a_run(self) -> None:
-        rows = sightings(
-            seen("query_name", "orders", run="9", id="8"), seen("terminated_error", "boom", run="9", id="8", offset=7)
-        )
-        evidence = Evidence(rows, frame([BATCH]).slice(0, 0))
+        rows = [
+            seen("query_name", "orders", run="9", id="8"),
+            seen("terminated_error", "boom", run="9", id="8", offset=7),
+        ]
+        evidence = Evidence(sightings(*rows), frame([BATCH]).slice(0, 0))
         assert [(run.id, run.name, run.batches) for run in evidence.runs.values()] == [("8", "orders", 0)]
         assert values(settle(evidence.of("9"), evidence.around("9")))["terminated_error"] == "boom"
 
     def test_an_earlier_run_tracked_asynchronously(self) -> None:
-        rows = sightings(
+        old, new = (
             seen("async_progress", value=True, run="old", id=ID),
             seen("async_progress", value=False, run=RUN, offset=50),
         )
-        evidence = Evidence(rows, frame([BATCH]).slice(0, 0))
+        evidence = Evidence(sightings(old, new), frame([BATCH]).slice(0, 0))
         assert evidence.around(RUN)["async_progress_before"] == Known(True, "computed")
         assert "async_progress_before" not in evidence.around("old")
 
@@ -486,79 +486,92 @@ class TestEvidence:
         assert both.around(RUN)["slots_shared"].value is True
         assert Evidence(sightings(), mine).around(RUN)["slots_shared"].value is False
 
+    def test_the_end_of_the_application_ends_every_run_however_far_behind_it_stands(self) -> None:
+        told = [seen("stopped", value=True, offset=900_000), seen("query_name", "orders", run=RUN, offset=10)]
+        evidence = Evidence(sightings(*told), frame([BATCH | {"runId": RUN}]))
+        assert settle(evidence.of(RUN)).value("stopped") is True
+
+    def test_a_file_sink_takes_append_mode_only(self) -> None:
+        told = values(settle(Evidence(sightings(seen("sink", "file", run=RUN)), frame([BATCH])).of(RUN)))
+        assert told["output_mode"] == "append"
+
+
+def inferred(fact: str, value: Any) -> Sighting:
+    return seen(fact, value, origin="inferred")
+
+
+def logged(fact: str, value: Any, **more: Any) -> Sighting:
+    return seen(fact, value, origin="event_log", **more)
+
+
+SLOTS, BURST = inferred("task_slots", 4), inferred("task_slots_at_least", 2)
+SHARED = {"slots_shared": Known(True, "computed")}
+NO_INTERVAL = {"trigger": Known("unspecified", "inferred")}
+ASKED, PINNED = logged("state_store", "rocksdb"), logged("state_store", "hdfs", run=RUN)
+OFF = "spark.asyncProgressTrackingEnabled"
+EXECUTORS = [logged(f"executor:{number}", 4) for number in range(3)]
+CORELESS = [seen("executor:1", None), seen("executor:2", None)]
+
 
 class TestSettle:
-    def test_the_most_trusted_source_is_taken_and_contradictions_are_told(self) -> None:
-        facts = settle([seen("trigger_interval_ms", 1000)], {"trigger_interval_ms": Known(500, "session")})
-        assert facts["trigger_interval_ms"] == Known(1000, "log")
-        assert facts.conflicts == [
-            {
-                "fact": "trigger_interval_ms",
-                "values": [{"value": 1000, "from": "log"}, {"value": 500, "from": "session"}],
-                "taken": 1000,
-            }
-        ]
-
-    def test_the_user_wins_and_is_told(self) -> None:
-        facts = settle([], {"stateful": Known(True, "progress")}, user={"stateful": False})
-        assert facts["stateful"] == Known(False, "user")
-        assert [conflict["fact"] for conflict in facts.conflicts] == ["stateful"]
-
-    def test_progress_shows_what_is_where_settings_show_what_was_asked_for(self) -> None:
-        facts = settle([seen("changelog", value=True, origin="event_log")], {"changelog": Known(False, "progress")})
-        assert facts["changelog"] == Known(False, "progress")
-        assert len(facts.conflicts) == 1
-
-    def test_the_pinned_provider_is_used_and_the_other_is_reported(self) -> None:
-        asked = seen("state_store", "rocksdb", origin="event_log")
-        pinned = seen("state_store", "hdfs", origin="event_log", run=RUN)
-        for facts in (settle([asked, pinned]), settle([asked, pinned._replace(origin="log", run_id=None)])):
-            assert facts["state_store"].value == "hdfs"
-            assert [conflict["fact"] for conflict in facts.conflicts] == ["state_store"]
-
-    def test_versions_that_agree_as_far_as_both_say_do_not_contradict(self) -> None:
-        assert settle([seen("spark_version", "3.5.1")], user={"spark_version": "3.5"}).conflicts == []
-        assert settle([seen("spark_version", "3.4.1")], user={"spark_version": "3.5"}).conflicts != []
-
-    def test_a_lower_bound_contradicts_only_from_above(self) -> None:
-        burst = seen("task_slots", 8, origin="inferred")
-        assert settle([burst], user={"task_slots": 32}).conflicts == []
-        assert settle([burst], user={"task_slots": 4}).conflicts != []
-        assert settle([burst, seen("task_slots", 6, origin="inferred")])["task_slots"] == Known(8, "inferred")
-
-    def test_slots_that_one_stage_shows_are_a_bound_where_others_hold_some(self) -> None:
-        one, two = seen("task_slots", 1, origin="inferred"), seen("task_slots_at_least", 2, origin="inferred")
-        assert values(settle([one, two])) == {"task_slots_at_least": 2}
-        shared = {"slots_shared": Known(True, "computed")}
-        assert "task_slots" not in settle([one._replace(value="4"), two], shared)
-        assert settle([one._replace(value="4"), two], shared)["task_slots_at_least"].value == 4
-        assert settle([one._replace(value="4"), two])["task_slots"].value == 4
-
-    def test_an_interval_that_no_batch_keeps_looks_like_none(self) -> None:
-        inferred = {"trigger": Known("unspecified", "inferred")}
-        facts = settle([seen("trigger", "processing_time")], inferred)
-        assert (facts["trigger"].value, facts.conflicts) == ("processing_time", [])
-        aligned = {"trigger": Known("processing_time", "inferred")}
-        assert settle([], aligned, user={"trigger": "once"}).conflicts != []
-
-    def test_a_value_that_no_log_can_mean_is_left_out(self) -> None:
-        assert "sink" not in settle([seen("sink", "teapot"), seen("task_slots", "x")])
-
-    def test_unknown_is_not_none(self) -> None:
-        facts = settle([seen("ignored_async_setting", None)])
-        assert facts["ignored_async_setting"] == Known(None, "log")
-        assert facts.get("ignored_databricks_setting") is None
-        assert facts.value("ignored_async_setting") is None
-
-    def test_a_placebo_in_the_configuration_is_not_hidden_by_options_without_one(self) -> None:
-        key = "spark.asyncProgressTrackingEnabled"
-        facts = settle([seen("ignored_async_setting", None), seen("ignored_async_setting", key, origin="event_log")])
-        assert facts["ignored_async_setting"] == Known(key, "event_log")
-        assert facts.conflicts == []
-
     def properties(self, **more: str) -> list[Sighting]:
         confs = {"spark.master": "local[4]"} | {key.replace("__", "."): value for key, value in more.items()}
         return [seen(name, known.value, origin="event_log") for name, known in from_confs(confs, "event_log").items()]
+
+    @pytest.mark.parametrize(
+        ("rows", "known", "user", "fact", "taken", "conflict"),
+        [
+            # the most trusted origin is taken; what a setting asked for, progress shows as it is; the user wins
+            ([seen("trigger_interval_ms", 1000)], {"trigger_interval_ms": Known(500, "session")}, {},
+             "trigger_interval_ms", Known(1000, "log"), True),
+            ([logged("changelog", True)], {"changelog": Known(False, "progress")}, {}, "changelog",
+             Known(False, "progress"), True),
+            ([], {"stateful": Known(True, "progress")}, {"stateful": False}, "stateful", Known(False, "user"), True),
+            # the provider that the checkpoint pins
+            ([ASKED, PINNED], {}, {}, "state_store", Known("hdfs", "event_log"), True),
+            ([ASKED, PINNED._replace(origin="log", run_id=None)], {}, {}, "state_store", Known("hdfs", "log"), True),
+            # versions agree as far as both say; a lower bound contradicts only from above
+            ([seen("spark_version", "3.5.1")], {}, {"spark_version": "3.5"}, "spark_version", ..., False),
+            ([seen("spark_version", "3.4.1")], {}, {"spark_version": "3.5"}, "spark_version", ..., True),
+            ([inferred("task_slots", 8)], {}, {"task_slots": 32}, "task_slots", ..., False),
+            ([inferred("task_slots", 8)], {}, {"task_slots": 4}, "task_slots", ..., True),
+            ([inferred("task_slots", 8), inferred("task_slots", 6)], {}, {}, "task_slots", Known(8, "inferred"), False),
+            # slots that one stage shows are a bound where others hold some
+            ([inferred("task_slots", 1), BURST], {}, {}, "task_slots_at_least", Known(2, "inferred"), False),
+            ([inferred("task_slots", 1), BURST], {}, {}, "task_slots", None, False),
+            ([SLOTS, BURST], SHARED, {}, "task_slots", None, False),
+            ([SLOTS, BURST], SHARED, {}, "task_slots_at_least", Known(4, "inferred"), False),
+            ([SLOTS, BURST], {}, {}, "task_slots", Known(4, "inferred"), False),
+            # an interval that no batch keeps looks like none
+            ([seen("trigger", "processing_time")], NO_INTERVAL, {}, "trigger", Known("processing_time", "log"), False),
+            ([], {"trigger": Known("processing_time", "inferred")}, {"trigger": "once"}, "trigger", ..., True),
+            # no log can mean these values; that nothing is set is known, and an option hides no placebo elsewhere
+            ([seen("sink", "teapot")], {}, {}, "sink", None, False),
+            ([seen("task_slots", "x")], {}, {}, "task_slots", None, False),
+            ([seen("ignored_async_setting", None)], {}, {}, "ignored_async_setting", Known(None, "log"), False),
+            ([seen("ignored_async_setting", None)], {}, {}, "ignored_databricks_setting", None, False),
+            ([seen("ignored_async_setting", None), logged("ignored_async_setting", OFF)], {}, {},
+             "ignored_async_setting", Known(OFF, "event_log"), False),
+            # the slots of the executors that are there; their cores may stand in the configuration alone
+            (EXECUTORS, {}, {}, "task_slots", Known(12, "event_log"), False),
+            ([*EXECUTORS, logged("conf:spark.task.cpus", "2")], {}, {}, "task_slots", Known(6, "event_log"), False),
+            ([*EXECUTORS, EXECUTORS[0]._replace(value="0")], {}, {}, "task_slots", Known(8, "event_log"), False),
+            (CORELESS, {}, {}, "task_slots", None, False), (EXECUTORS, {}, {}, "executor:1", None, False),
+            ([*CORELESS, seen("conf:spark.executor.cores", "5")], {}, {}, "task_slots", Known(10, "log"), False),
+        ],
+    )  # fmt: skip
+    def test_what_is_taken_and_whether_it_is_told_as_a_contradiction(
+        self, rows: list[Sighting], known: dict[str, Known], user: Any, fact: str, taken: Known | None, conflict: bool
+    ) -> None:
+        facts = settle(rows, known, user=user)
+        assert taken is ... or facts.get(fact) == taken
+        assert [one["fact"] for one in facts.conflicts] == [fact] * conflict
+
+    def test_a_contradiction_tells_each_value_and_its_origin(self) -> None:
+        facts = settle([seen("trigger_interval_ms", 1000)], {"trigger_interval_ms": Known(500, "session")})
+        (told,) = facts.conflicts
+        assert told["values"] == [{"value": 1000, "from": "log"}, {"value": 500, "from": "session"}]
+        assert told["taken"] == 1000
 
     def test_properties_without_databricks_are_open_source(self) -> None:
         facts = settle(self.properties())
@@ -585,21 +598,6 @@ class TestSettle:
         assert "async_log_purge" not in settle([version])
         off = self.properties(spark__sql__streaming__asyncLogPurge__enabled="false")
         assert settle([*off, version])["async_log_purge"] == Known(False, "event_log")
-
-    def test_slots_are_those_of_the_executors_that_are_there(self) -> None:
-        rows = [seen(f"executor:{number}", 4, origin="event_log") for number in range(3)]
-        cpus = seen("conf:spark.task.cpus", "2", origin="event_log")
-        assert settle(rows)["task_slots"] == Known(12, "event_log")
-        assert settle([*rows, cpus])["task_slots"].value == 6
-        assert settle([*rows, rows[0]._replace(value="0")])["task_slots"].value == 8
-
-    def test_executors_without_cores_take_them_from_the_configuration(self) -> None:
-        rows = [seen("executor:1", None), seen("executor:2", None)]
-        assert "task_slots" not in settle(rows)
-        assert settle([*rows, seen("conf:spark.executor.cores", "5")])["task_slots"].value == 10
-
-    def test_sightings_of_executors_are_no_facts(self) -> None:
-        assert [name for name in settle([seen("executor:1", 4)]) if name.startswith("executor")] == []
 
 
 SAMPLES = Path(__file__).parent.parent / "sample_progress"
@@ -734,16 +732,6 @@ class TestBounds:
         assert version_in_words(least, below) == words
 
     @pytest.mark.parametrize(
-        ("name", "source"),
-        [("display_query_3", "RateStreamV2[]"), ("orders", "FileStreamSource[dbfs:/mnt/landing]")],
-    )
-    def test_a_query_of_databricks_is_not_bounded_by_what_open_source_brought(self, name: str, source: str) -> None:
-        row = WHOLE | {"commitOffsets": 20, "name": name, "sources": [{"description": source, "numInputRows": 100}]}
-        found = settle([], computed(frame([row] * 3)))
-        assert found.value("platform") == "databricks"
-        assert found.value("spark_version_at_least") == "3.3"
-
-    @pytest.mark.parametrize(
         "source",
         [
             {"description": "CloudFilesSource[/landing]"},
@@ -756,49 +744,50 @@ class TestBounds:
             values(computed(frame([WHOLE | {"sources": [source | {"numInputRows": 100}]}])))["platform"] == "databricks"
         )
 
-
-class TestAsyncProgressIsOff:
-    """Known wherever Spark would have refused it: nobody is asked."""
-
-    def told(self, **known: Any) -> Any:
-        found = settle([], {name: Known(value, "progress") for name, value in known.items()})
-        return found.value("async_progress")
-
     @pytest.mark.parametrize(
-        "known",
-        [
-            {"stateful": True},
-            {"sink": "file"},
-            {"sink": "delta"},
-            {"sink": "foreach_batch"},
-            {"trigger": "available_now"},
-            {"spark_version_below": "3.2"},
-            {"spark_version_below": "3.4", "databricks_runtime_below": "11.0"},
-            {"spark_version_below": "3.4", "platform": "open_source"},
-            {"spark_version": "3.3.4", "platform": "open_source"},
-        ],
+        ("name", "source"),
+        [("display_query_3", "RateStreamV2[]"), ("orders", "FileStreamSource[dbfs:/mnt/landing]")],
     )
-    def test_where_it_cannot_be_on(self, known: dict[str, Any]) -> None:
-        assert self.told(**known) is False
+    def test_a_query_of_databricks_is_not_bounded_by_what_open_source_brought(self, name: str, source: str) -> None:
+        row = WHOLE | {"commitOffsets": 20, "name": name, "sources": [{"description": source, "numInputRows": 100}]}
+        found = settle([], computed(frame([row] * 3)))
+        assert (found.value("platform"), found.value("spark_version_at_least")) == ("databricks", "3.3")
 
-    @pytest.mark.parametrize(
-        "known",
-        [
-            {"stateful": False, "sink": "kafka"},
-            {"spark_version": "3.3.0", "platform": "databricks"},
-            {"spark_version_below": "3.4"},
-            {"spark_version_at_least": "3.4", "sink": "console"},
-        ],
-    )
-    def test_where_it_may_be(self, known: dict[str, Any]) -> None:
-        assert self.told(**known) is None
 
-    def test_what_a_log_shows_counts_for_more(self) -> None:
-        shown = settle([], {"sink": Known("file", "progress"), "async_progress": Known(True, "log")})
-        assert (shown.value("async_progress"), shown.conflicts) == (True, [])
+@pytest.mark.parametrize(
+    ("known", "on"),
+    [
+        ({"stateful": True}, False), ({"sink": "file"}, False), ({"sink": "delta"}, False),
+        ({"sink": "foreach_batch"}, False), ({"trigger": "available_now"}, False),
+        ({"spark_version_below": "3.2"}, False),
+        ({"spark_version_below": "3.4", "databricks_runtime_below": "11.0"}, False),
+        ({"spark_version_below": "3.4", "platform": "open_source"}, False),
+        ({"spark_version": "3.3.4", "platform": "open_source"}, False),
+        ({"stateful": False, "sink": "kafka"}, None), ({"spark_version": "3.3.0", "platform": "databricks"}, None),
+        ({"spark_version_below": "3.4"}, None), ({"spark_version_at_least": "3.4", "sink": "console"}, None),
+        ({"sink": "file", "async_progress": Known(True, "log")}, True),  # what is shown counts for more
+    ],
+)  # fmt: skip
+def test_asynchronous_progress_is_off_wherever_spark_refuses_it(known: dict[str, Any], on: bool | None) -> None:
+    shown = {name: value if isinstance(value, Known) else Known(value, "progress") for name, value in known.items()}
+    found = settle([], shown)
+    assert (found.value("async_progress"), found.conflicts) == (on, [])
 
 
 KAFKA = {"description": "KafkaV2[Subscribe[orders]]", "numInputRows": 100, "latestOffset": {"orders": {"0": 900}}}
+
+
+def beside(*sources: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return WHOLE | {"sources": list(sources)} | more
+
+
+FILES = beside({"description": "FileStreamSource[file:/in]", "numInputRows": 100})
+GROWN = beside(KAFKA | {"latestOffset": {"orders": {"0": 1000}}})
+OWN = {"description": "org.example.OwnStream@13fc6a54", "numInputRows": 50}
+
+
+def rate(rows: int) -> dict[str, Any]:
+    return {"description": "RatePerMicroBatchStream[rowsPerBatch=100]", "numInputRows": rows}
 
 
 class TestPossibleTriggers:
@@ -813,31 +802,26 @@ class TestPossibleTriggers:
     def test_a_trigger_before_the_batch_excludes_once_and_a_short_batch_real_time(self) -> None:
         assert self.left([WHOLE]) == {"unspecified", "processing_time", "available_now"}
 
-    def test_a_latest_offset_excludes_real_time(self) -> None:
-        long = WHOLE | {"triggerExecution": 9000}
-        assert "real_time" not in self.left([long | {"sources": [KAFKA]}])
-        assert "real_time" in self.left([long | {"sources": [KAFKA | {"latestOffset": None}]}])
-
-    def test_a_backlog_of_files_may_be_worked_off_by_available_now(self) -> None:
-        files_read = WHOLE | {"sources": [{"description": "FileStreamSource[file:/in]", "numInputRows": 100}]}
-        assert "available_now" in self.left([files_read] * 30)
-        assert "available_now" not in self.left([files_read] * 30, interval_ms=5000)
-
-    def test_kafka_that_grows_is_not_available_now(self) -> None:
-        fixed = [WHOLE | {"sources": [KAFKA]}] * 4
-        grown = [*fixed, WHOLE | {"sources": [KAFKA | {"latestOffset": {"orders": {"0": 1000}}}]}]
-        assert "available_now" in self.left(fixed)
-        assert "available_now" not in self.left(grown)
-
-    def test_a_third_batch_of_the_rate_source_is_not_available_now(self) -> None:
-        assert "available_now" in self.left([WHOLE] * 2)
-        assert self.left([WHOLE] * 3) == {"unspecified", "processing_time"}
-
-    @pytest.mark.parametrize(("rows", "left"), [(100, False), (0, True)])
-    def test_so_it_is_beside_other_sources(self, rows: int, left: bool) -> None:
-        rate = {"description": "RatePerMicroBatchStream[rowsPerBatch=100]", "numInputRows": rows}
-        own = {"description": "org.example.OwnStream@13fc6a54", "numInputRows": 50}
-        assert ("available_now" in self.left([WHOLE | {"sources": [rate, own]}] * 3)) is left
+    @pytest.mark.parametrize(
+        ("rows", "interval_ms", "trigger", "possible"),
+        [
+            # a latest offset excludes real-time mode
+            ([beside(KAFKA, triggerExecution=9000)], None, "real_time", False),
+            ([beside(KAFKA | {"latestOffset": None}, triggerExecution=9000)], None, "real_time", True),
+            # a backlog of files may be worked off, an end that grows may not
+            ([FILES] * 30, None, "available_now", True), ([FILES] * 30, 5000, "available_now", False),
+            ([beside(KAFKA)] * 4, None, "available_now", True),
+            ([*[beside(KAFKA)] * 4, GROWN], None, "available_now", False),
+            # nor may a third batch of the rate source, alone or beside another
+            ([WHOLE] * 2, None, "available_now", True), ([WHOLE] * 3, None, "available_now", False),
+            ([beside(rate(100), OWN)] * 3, None, "available_now", False),
+            ([beside(rate(0), OWN)] * 3, None, "available_now", True),
+        ],
+    )  # fmt: skip
+    def test_what_the_batches_leave(
+        self, rows: list[Any], interval_ms: float | None, trigger: str, possible: bool
+    ) -> None:
+        assert (trigger in self.left(rows, interval_ms=interval_ms)) is possible
 
     @pytest.mark.parametrize(("version", "left"), [("2.4.8", False), ("3.5.1", True)])
     def test_a_trigger_that_this_spark_lacks_is_not_left(self, version: str, left: bool) -> None:
@@ -847,13 +831,6 @@ class TestPossibleTriggers:
     def test_what_alone_is_left_is_known(self) -> None:
         found = settle([], {"trigger_one_of": Known(("unspecified",), "computed")})
         assert found["trigger"] == Known("unspecified", "computed")
-
-
-class TestStopped:
-    def test_the_end_of_the_application_ends_every_run_however_far_behind_it_stands(self) -> None:
-        told = [seen("stopped", value=True, offset=900_000), seen("query_name", "orders", run=RUN, offset=10)]
-        evidence = Evidence(sightings(*told), frame([BATCH | {"runId": RUN}]))
-        assert settle(evidence.of(RUN)).value("stopped") is True
 
 
 @pytest.mark.parametrize(
@@ -879,12 +856,3 @@ def test_a_sink_that_got_nothing_while_the_state_changed_is_in_append_mode() -> 
         batch["sink"]["numOutputRows"] = 0
     assert computed(table(batches))["output_mode"] == Known("append", "inferred")
     assert "output_mode" not in computed(table(batches[:5]))
-
-
-def test_a_file_sink_takes_append_mode_only() -> None:
-    told = values(settle(Evidence(sightings(seen("sink", "file", run=RUN)), frame([BATCH])).of(RUN)))
-    assert told["output_mode"] == "append"
-
-
-def test_what_the_package_does_not_hold_is_no_attribute_of_it() -> None:
-    assert not hasattr(advisor.facts, "nothing_of_this_name")
