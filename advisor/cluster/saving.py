@@ -18,7 +18,8 @@ from advisor.contract import FleetQuery, QueryEntry
 from advisor.errors import InputError
 from advisor.sources.random_access import opened
 
-_HEAD = 256
+_HEAD, _TAIL = 256, 4096
+"""Bytes at both ends of a file that tell it from another; the last ones hold an event's time and ids."""
 _GLOB = re.compile(r"[\\*?{}\[\]]")
 """Letters of a folder's name that Spark's reader takes for a pattern."""
 _FINDINGS = (
@@ -62,7 +63,7 @@ def seen(file: File, head_size: int | None = None) -> Seen:
     length = min(file.size, _HEAD) if head_size is None else head_size
     try:
         with opened(file.path) as place:  # many logs begin alike
-            ends = place.read(0, length) + place.read(max(length, file.size - _HEAD), file.size)
+            ends = place.read(0, length) + place.read(max(length, file.size - _TAIL), file.size)
             head = hashlib.sha256(ends).hexdigest()
     except (OSError, InputError):
         head = ""

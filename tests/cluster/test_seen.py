@@ -10,20 +10,21 @@ from advisor.cluster.saving import changed, seen
 from advisor.cluster.units import File, Unit
 
 BEGIN = b"+ a line of the entrypoint that each start prints\n" * 12
+FIRST = b"a batch of the first run" + b", the end of which is as that of any other one" * 40 + b"\n"
 
 
 @pytest.mark.parametrize(
     ("now", "new", "grown"),
     [
-        (BEGIN + b"first run\n", 0, 0),
-        (BEGIN + b"first run\nand more\n", 0, 1),
-        (BEGIN + b"a longer second run\n", 1, 0),
+        (BEGIN + FIRST, 0, 0),
+        (BEGIN + FIRST + b"and more\n", 0, 1),
+        (BEGIN + FIRST.replace(b"first", b"other") + b"and more\n", 1, 0),
         (BEGIN, 1, 0),
     ],
 )
 def test_a_log_that_begins_as_another_one_is_no_grown_one(tmp_path: Path, now: bytes, new: int, grown: int) -> None:
     path = tmp_path / "driver.log"
-    path.write_bytes(BEGIN + b"first run\n")
+    path.write_bytes(BEGIN + FIRST)
     before = seen(File(0, str(path), path.stat().st_size))
     path.write_bytes(now)
     found = changed(Unit("driver.log", (File(0, str(path), len(now)),)), {str(path): before})
