@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -16,7 +15,6 @@ from advisor.errors import UsageError
 from advisor.facts import (
     FACTS,
     ORIGINS,
-    Facts,
     Known,
     Sighting,
     check_value,
@@ -31,7 +29,6 @@ from advisor.facts import (
 )
 from advisor.facts.evidence import Evidence
 from advisor.facts.inspection import computed, sink_kind, source_kind
-from advisor.sources import files
 from tests.made import START, events, table
 
 ID, RUN = "11111111-1111-1111-1111-111111111111", "22222222-2222-2222-2222-222222222222"
@@ -598,68 +595,6 @@ class TestSettle:
         assert "async_log_purge" not in settle([version])
         off = self.properties(spark__sql__streaming__asyncLogPurge__enabled="false")
         assert settle([*off, version])["async_log_purge"] == Known(False, "event_log")
-
-
-SAMPLES = Path(__file__).parent.parent / "sample_progress"
-RECORDED: dict[str, dict[str, Any]] = {
-    "LG001/rate-to-noop-*": {"async_progress": False, "stateful": False, "sink": "noop", "trigger": "unspecified"},
-    "LG001/structured-log-*": {"async_progress": False, "ignored_async_setting": None, "output_mode": "append"},
-    "LG002/interval-0-*": {"async_progress": True, "terminated_error": ...},
-    "LG005/switched-off-*": {"async_progress": False, "async_progress_before": True, "terminated_error": "batch"},
-    "SK002/row-by-row-*": {"sink": "foreach_batch", "delta_snapshot_tasks": ...},
-    "SK003/delta-sink-*": {"sink": "delta", "delta_snapshot_tasks": 50, "task_slots": 2},
-    "ST002/rocksdb-without-changelog-*": {
-        "stateful": True,
-        "state_store": "rocksdb",
-        "changelog": False,
-        "task_slots": 2,
-    },
-    "ST005/8-partitions-on-2-slots-*": {"state_store": "hdfs", "changelog": ..., "task_slots": 2},
-    "ST012/200-partitions-*": {"shuffle_partitions": 200, "state_operators": "stateStoreSave"},
-    "CF001/async-state-checkpoint-*": {
-        "ignored_databricks_setting": "spark.databricks.streaming.statefulOperator.asyncCheckpoint.enabled",
-        "async_state_checkpoint": False,
-        "async_log_purge": True,
-    },
-    "CF002/option-in-capitals-*": {"ignored_async_setting": "ASYNCPROGRESSTRACKINGENABLED", "async_progress": False},
-    "TR001/interval-500-ms-*": {"falling_behind": True, "trigger": "processing_time", "trigger_interval_ms": 500},
-    "healthy/foreachbatch-to-delta-*": {"delta_snapshot_tasks": None, "trigger": "processing_time"},
-    "healthy/long-trigger-*": {"trigger": "processing_time", "async_progress": False},
-    "healthy/async-progress-*": {"async_progress": True, "async_progress_before": ...},
-    "healthy/idle-night-*": {"source": "file", "trigger": "processing_time"},
-    "healthy/rocksdb-changelog-*": {"changelog": True, "state_store": "rocksdb"},
-}
-"""What the last run of a recorded sample tells; `...` stands for what nothing tells."""
-
-
-def read(pattern: str) -> list[Facts]:
-    """The facts of the last run of each sample."""
-    found = []
-    for folder in sorted(SAMPLES.glob(pattern)):
-        reading = files.read([str(folder)])
-        evidence = Evidence(reading.sightings, reading.batches)
-        last = list(evidence.runs)[-1]
-        told = computed(reading.batches.filter(pc.equal(reading.batches["run_id"], last)))
-        found.append(settle(evidence.of(last), evidence.around(last), told))
-    return found
-
-
-@pytest.mark.parametrize(("pattern", "expected"), RECORDED.items(), ids=RECORDED)
-def test_what_spark_wrote(pattern: str, expected: dict[str, Any]) -> None:
-    samples = read(pattern)
-    assert samples
-    for facts in samples:
-        told = values(facts)
-        assert facts.conflicts == []
-        assert told["platform"] == "open_source"
-        assert told["checkpoint_manager"] == "rename"
-        assert told["checkpoint_scheme"] == "file"
-        assert all(known.origin in FACTS[name].origins for name, known in facts.items() if name in FACTS)
-        for name, value in expected.items():
-            if name == "terminated_error" and value is not ...:
-                assert told[name] == f"java.lang.IllegalStateException: batch {told['missing_batch']} doesn't exist"
-            else:
-                assert told.get(name, ...) == value, name
 
 
 WHOLE = {"triggerExecution": 100, "addBatch": 60, "queryPlanning": 5, "walCommit": 20}

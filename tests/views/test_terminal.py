@@ -30,11 +30,6 @@ def test_one_query_with_everything(golden: Golden) -> None:
     golden("one_query_all.txt", report_as_text(report(slow()), everything=True))
 
 
-def test_a_step_is_spelled_out_once() -> None:
-    assert report_as_text(report(slow()), everything=True).count('.option("asyncProgressTrackingEnabled", "true")') == 2
-    # once as the best step, once as the first stage of LG005's way back
-
-
 def test_many_queries_have_a_screen_each(golden: Golden) -> None:
     golden("many_queries.txt", report_as_text(report(dead(), slow(), healthy()), width=80))
 
@@ -59,14 +54,6 @@ def test_a_first_screen_has_at_most_25_lines(width: int) -> None:
     screen = page.partition("\n\n")[2].partition("More: --all")[0] + "More: --all"
     assert screen.startswith("orders-enricher")
     assert len(screen.splitlines()) <= 25
-
-
-def test_all_shows_every_finding_reason_and_run() -> None:
-    page = report_as_text(report(slow()), everything=True)
-    assert page.index("LG001") < page.index("This also explains TR002") < page.index("ST001")
-    assert "LG005" in page and "ST005" in page and "--all" not in page
-    assert "tell it  --set checkpoint_scheme=VALUE" in page
-    assert "asyncCheckpoint.enabled" not in page  # no code of a step that is refused
 
 
 def test_a_step_that_waits_for_a_fact_says_which() -> None:
