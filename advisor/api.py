@@ -401,7 +401,7 @@ def _listed(paths: Paths) -> list[str]:
 _LENGTH = re.compile(
     r"(?=\d)" + "".join(rf"(?:\d{{1,9}}(?:\.\d{{1,9}})?\s?{unit}\s?)?" for unit in ("d", "h", "m", "s", "ms")), re.ASCII
 )
-_LENGTHS = "write 30s, 30m, 2h, 1d or 1h30m"
+_LENGTHS = "write 500ms, 30s, 30m, 2h, 1d or 1h30m"
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 
 

@@ -205,7 +205,7 @@ def test_of_several_queries_one_may_have_no_batch_in_the_time_asked_for(tmp_path
 @pytest.mark.parametrize(
     ("option", "values", "said"),
     [
-        ("--last", ["30m30m", "30m 1h", "1w", "NaN", "-5m", "٣m", "1e9d", "999999999d"], "write 30s, 30m, 2h"),
+        ("--last", ["30m30m", "30m 1h", "1w", "NaN", "-5m", "٣m", "1e9d", "999999999d"], "write 500ms, 30s, 30m, 2h"),
         ("--since", ["now", "12:00", "2026", "2026-02-30", "1700000000", "NaT"], "write 2026-03-01"),
         ("--set", [":task_slots=3"], "names no query"),
         ("--set", ["latency_target_ms=1e308", "trigger_interval_ms=99999999999999"], "give at most 1,000,000,000,000"),
@@ -285,7 +285,7 @@ def test_a_directory_without_rules_is_refused(tmp_path: Path) -> None:
         (["analyze", LOG, "--set", "sink=kafak"], "kafka"),
         (["analyze", LOG, "--load", "abc"], "'--load': 'abc' is not a valid number"),
         (["analyze", LOG, "--last", "soon"], "--last soon"),
-        (["analyze", LOG, "--last", "30"], "--last 30: 30 has no unit; write 30s, 30m"),
+        (["analyze", LOG, "--last", "30"], "--last 30: 30 has no unit; write 500ms, 30s, 30m"),
         (["analyze", LOG, "--set", "no-such:sink=kafka"], "no query 'no-such' in the input; there are rate-to-noop"),
         (["analyze", LOG, "--set", "rate-to-nop:sink=kafka"], "did you mean 'rate-to-noop'?"),
         (["compare", LOG, LOG, "--set", "no-such:sink=kafka"], "no query 'no-such' in the input"),

@@ -196,3 +196,19 @@ def test_the_first_screen_stays_short() -> None:
     report = advisor.analyze(log, set=["latency_target_ms=1000"])
     screen = report_as_text(report.typed).partition("\n\n")[2]
     assert "TARGET" in screen and len(screen.splitlines()) <= 25
+
+
+def test_what_was_asked_of_the_capacity_is_on_the_screen_beside_a_target() -> None:
+    asked = ["latency_target_ms=500", "load_factor=2"]
+    shown = report_as_text(advisor.analyze(SAMPLES / "TR006/varying-load-4.3.0", set=asked).typed)
+    assert "At 2 times the load" in " ".join(shown.split())
+
+
+@pytest.mark.parametrize(("ms", "wish"), [(4000, "records should arrive sooner than the target asks"), (3000, None)])
+def test_a_step_that_weakens_a_guarantee_serves_only_a_wish_once_the_target_is_reached(
+    ms: int, wish: str | None
+) -> None:
+    known = [f"latency_target_ms={ms}", "trigger=processing_time", "trigger_interval_ms=2000"]
+    (query,) = advisor.analyze(SAMPLES / "TR006/varying-load-4.3.0", set=known).typed.queries
+    assert query.best_step and (query.best_step.advice.semantics != "unchanged") == bool(wish)
+    assert query.screen.wish == wish

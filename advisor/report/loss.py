@@ -23,6 +23,7 @@ from advisor.vocabulary import GRAVE, LEVELS
 from advisor.window import PHASES, Window
 
 LEAST_PART = 0.02  # of all batch time: what takes less is left out
+_SOONER = "records should arrive sooner than the target asks"
 
 
 class _Candidate(NamedTuple):
@@ -79,6 +80,15 @@ def wish(judged: Judged, rule: str | None) -> str | None:
     found = judged.catalogue.rules.get(rule or "")
     choice = found.choice if found else None
     return choice.wish if choice and judged.window.facts.value(choice.fact) is None else None
+
+
+def serves(judged: Judged, best: BestStep) -> str | None:
+    """Return the wish that the best step serves: its rule's, or quicker records than the target, at a price."""
+    excess, step = measure(judged.window, "latency_target_excess_ms"), best.advice
+    reached = isinstance(excess, Estimate) and excess.safe <= 0
+    gives_up = step.takes == "new_checkpoint" or step.semantics != "unchanged"
+    sooner = _SOONER if reached and gives_up and step.saves_latency_ms else None
+    return wish(judged, best.rule) or sooner
 
 
 def troubles(judged: Judged, loss: Loss | None, best: BestStep | None) -> list[str]:

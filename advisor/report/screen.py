@@ -34,7 +34,7 @@ from advisor.metrics.capacity import asked_load, load_factor, outage_minutes
 from advisor.metrics.flow import rows_taken
 from advisor.metrics.latency import latency_with_spikes
 from advisor.report.judged import Judged
-from advisor.report.loss import goes_to, troubles, wish, within_add_batch
+from advisor.report.loss import goes_to, serves, troubles, within_add_batch
 from advisor.report.steps import felt, leaves_the_loss, on_the_way
 from advisor.report.verdict import closest, not_judged_yet
 from advisor.savings import sets
@@ -69,7 +69,7 @@ def screen(
         not_judged_yet=None if calm or findings else not_judged_yet(judged),
         loss_stays=not on_the_way(findings, aim, loss) and leaves_the_loss(judged, loss, best),
         do=_brief(best.advice) if best else None,
-        wish=wish(judged, best.rule) if best else None,
+        wish=serves(judged, best) if best else None,
         also=tuple(_also(findings, best, loss)),
         refused=tuple(_refused(findings, window)),
         unsure=_question(findings, judged.judgement.skipped, window, best),

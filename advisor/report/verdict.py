@@ -16,7 +16,7 @@ from advisor.metrics.flow import idles, leaves_a_pause
 from advisor.metrics.latency import told_by_events
 from advisor.metrics.units import milliseconds
 from advisor.report.judged import Judged
-from advisor.report.loss import explain, wish
+from advisor.report.loss import explain, serves, wish
 from advisor.report.steps import felt
 from advisor.report.unjudged import nothing_to_judge
 
@@ -144,7 +144,7 @@ def _advice(judged: Judged, best: BestStep | None, loss: Loss | None, died: bool
 
 def _offer(judged: Judged, best: BestStep) -> str:
     """Return what to do and what it saves, if a wish stands before it."""
-    wished, step = wish(judged, best.rule), best.advice
+    wished, step = serves(judged, best), best.advice
     condition = f"If {wished}: " if wished else ""
     return f"{condition}{step.do}{_saving(step, len(judged.window))}{_condition(step)}."
 

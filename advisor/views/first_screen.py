@@ -242,7 +242,8 @@ def _planned(step: PlannedStep, stat: str) -> str:
     """Return `Track progress asynchronously (restart): p50 60 ms, p99 140 ms (p99 120 ms to 190 ms)`."""
     weaker = "" if step.semantics == "unchanged" else f", {step.semantics.replace('_', ' ')}"
     at_best = "" if step.measured else "at best "
-    between = f" ({stat} {text.ms(step.low)} to {text.ms(step.high)})"
+    low, high = text.ms(step.low), text.ms(step.high)
+    between = f" ({stat} {low} to {high})" if low != high else ""
     return f"{step.do} ({_TAKES[step.takes]}{weaker}{_if_allowed(step)}): {at_best}{_latencies(step.after)}{between}"
 
 

@@ -116,7 +116,8 @@ def _numbers(chosen: Selection, proof: Sequence[str], width: int) -> Iterator[tu
         yield _MUST, "Latency", Text(first_screen.latency_now_and_then(query))
         yield _MUST, "Batch", Text(first_screen.batch_headroom_lag(query))
         if words := first_screen.capacity(query):
-            yield _PROOF, "Capacity", Text(words)
+            asked = query.value("load_factor") or query.value("outage_minutes")
+            yield _MUST if asked else _PROOF, "Capacity", Text(words)
         if query.screen.goes_to:
             yield _MUST, "Goes to", _bars(query, width)
         if words := first_screen.within_add_batch(query, 2 * (width - _NUMBERS)):
