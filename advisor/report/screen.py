@@ -66,7 +66,7 @@ def screen(
         unopened=is_unopened(window),
         troubles=tuple(troubles(judged, None if calm and best is None else loss, best)),
         closest=() if calm or findings else closest(judged.judgement.passed),
-        not_judged_yet=None if calm or findings else not_judged_yet(judged),
+        not_judged_yet=None if calm or best else not_judged_yet(judged),
         loss_stays=not on_the_way(findings, aim, loss) and leaves_the_loss(judged, loss, best),
         do=_brief(best.advice) if best else None,
         wish=serves(judged, best) if best else None,
