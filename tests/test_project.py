@@ -65,33 +65,6 @@ def _headings(text: str) -> list[str]:
     return [re.sub(r"[^a-z0-9 -]", "", title.lower()).replace(" ", "-") for title in titles]
 
 
-def test_pages_name_options_that_exist() -> None:
-    pages = [
-        CliRunner().invoke(main, [*command, "--help"]).output
-        for command in (
-            [],
-            ["analyze"],
-            ["compare"],
-            ["demo"],
-            ["rules"],
-            ["trial"],
-            ["watch"],
-            ["log4j"],
-            ["checkpoint"],
-        )
-    ]
-    known = {*re.findall(r"--[a-z-]+", "".join(pages))}
-    blocks = re.findall(r"```sh\n(.*?)```", "".join([README, *DOCS.values()]), re.S)
-    used = {
-        option
-        for block in blocks
-        for line in block.splitlines()
-        if line.startswith("latency")
-        for option in re.findall(r" (--[a-z-]+)", line)
-    }
-    assert used and used <= known
-
-
 def test_the_configuration_that_is_shown_is_read(tmp_path: Path) -> None:
     (example,) = re.findall(r"```yaml\n(ignore:.*?)```", DOCS["configuration.md"], re.S)
     (tmp_path / "advisor.yaml").write_text(example, encoding="utf-8")
