@@ -287,39 +287,28 @@ def test_an_odd_start_or_wait_costs_no_batch(odd: Any) -> None:
     assert not listening.problems
 
 
-def test_how_a_run_ended_is_a_fact_without_credentials() -> None:
+FAILED = "org.apache.spark.sql.streaming.StreamingQueryException: batch 12 doesn't exist, token=abc123secret\n"
+RAISED = (
+    "py4j.Py4JException: An exception was raised by the Python Proxy. Return Message: "
+    'Traceback (most recent call last):\n  File "a.py", line 1, in fail\n    raise x\nValueError: no such table\n\n'
+)
+MARK = "=== Streaming Query ==="
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (FAILED + MARK, {"terminated_error": f"batch 12 doesn't exist, token={REDACTED}", "missing_batch": 12}),
+        (RAISED + MARK, {"terminated_error": "ValueError: no such table"}),
+        (ValueError("no such table"), {"terminated_error": "no such table"}),
+        (None, {"stopped": True}),
+    ],
+    ids=["a credential in it", "an error in Python", "an error that is no text", "stopped"],
+)
+def test_how_a_run_ended_is_a_fact_without_credentials(error: Any, told: dict[str, Any]) -> None:
     listening = recorder()
-    error = (
-        "org.apache.spark.sql.streaming.StreamingQueryException: batch 12 doesn't exist, token=abc123secret\n"
-        "=== Streaming Query ==="
-    )
-    tell(listening, ("started", started()), ("ended", ended(error)))
-    found = facts(listening.reading())
-    assert found["terminated_error"] == f"batch 12 doesn't exist, token={REDACTED}"
-    assert found["missing_batch"] == 12
-
-
-def test_of_an_error_in_python_the_exception_is_told() -> None:
-    listening = recorder()
-    error = (
-        "py4j.Py4JException: An exception was raised by the Python Proxy. Return Message: "
-        'Traceback (most recent call last):\n  File "a.py", line 1, in fail\n    raise x\nValueError: no such table\n\n'
-        "=== Streaming Query ==="
-    )
-    tell(listening, ("started", started()), ("ended", ended(error)))
-    assert facts(listening.reading())["terminated_error"] == "ValueError: no such table"
-
-
-def test_a_run_that_was_stopped_is_no_failure() -> None:
-    listening = recorder()
-    tell(listening, ("started", started()), ("ended", ended()))
-    assert facts(listening.reading())["stopped"] is True
-
-
-def test_a_run_whose_error_is_no_text_is_over_all_the_same() -> None:
-    listening = recorder()
-    tell(listening, ("started", started()), ("progress", batch(0)), ("ended", ended(ValueError("no such table"))))
-    assert facts(listening.reading())["terminated_error"] == "no such table"
+    tell(listening, ("started", started()), ("progress", batch(0)), ("ended", ended(error)))
+    assert told.items() <= facts(listening.reading()).items()
     assert not listening.store.live()
 
 
