@@ -64,6 +64,61 @@ def event(kind: str, **fields: Any) -> dict[str, Any]:
     return {each.fact: json.loads(each.value) for each in found}
 
 
+SPARK = "SparkContext: Running Spark version"
+LISTED = "BatchIds found from listing: "
+AQE = "MicroBatchExecution: Disabling AQE since AQE is not supported in"
+RENAMED = "CheckpointFileManager: Renamed temp file file:/"
+OF = "Map(path -> /data/incoming, maxFilesPerTrigger -> 60),None)"
+LISTING = "HadoopFSUtils: Listing leaf files and directories in parallel under"
+REJECTED = "terminated with error\njava.util.concurrent.RejectedExecutionException: Producer interrupted"
+
+
+@pytest.mark.parametrize(
+    ("lines", "facts"),
+    [
+        ([f"{SPARK} 4.3.0", "SparkContext: Submitted application: orders "],
+         {"spark_version": "4.3.0", "platform": "open_source", "application": "orders"}),
+        ([f"{SPARK} 3.5.1-amzn-0"], {"spark_version": "3.5.1-amzn-0", "platform": "other"}),
+        (["X: spark.databricks.clusterUsageTags.sparkVersion=13.3.x-scala2.12"],
+         {"databricks_runtime": "13.3.x-scala2.12", "platform": "databricks"}),
+        (["StandaloneSchedulerBackend: Granted executor ID a/0 on hostPort h:1 with 4 core(s), 1 MiB",
+          "DriverEndpoint: Registered executor Ref(spark-client://E) (h:1) with ID 7",
+          "TaskSchedulerImpl: Lost executor 3 on h: Command exited with code 137"],
+         {"executor:0": 4, "executor:7": None, "executor:3": 0}),
+        (["ResourceProfile: Default ResourceProfile created, executor resources: Map(cores -> name: cores, amount: 4, "
+          "script: ), task resources: Map(cpus -> name: cpus, amount: 1.0)"],
+         {"conf:spark.executor.cores": "4", "conf:spark.task.cpus": "1"}),
+        ([f"MicroBatchExecution: Starting {NAMED}. Use /tmp/ck{STORE}"],
+         {"async_progress": False, "checkpoint_path": "/tmp/ck"}),
+        (["AsyncProgressTrackingMicroBatchExecution: Submitting async offset log write for batch 168."],
+         {"async_progress": True}),
+        ([f"AsyncProgressTrackingMicroBatchExecution: Query q {NAMED} {REJECTED}"], {}),  # it was stopped
+        # gaps in the offset log are of asynchronous tracking
+        ([f"OffsetSeqLog: {LISTED}0, 1, 12, 23"], {"async_progress_before": True}),
+        ([f"OffsetSeqLog: {LISTED}10, 11, 12"], {}), ([f"OffsetSeqLog: {LISTED}"], {}),
+        ([f"CommitLog: {LISTED}0, 12"], {}), ([f"OffsetSeqLog: {LISTED}0, {'9' * 5000}"], {}),
+        ([f"{AQE} stateful workloads."], {"stateful": True}), ([f"{AQE} Real-time Mode."], {"trigger": "real_time"}),
+        ([f"{AQE} continuous mode."], {"trigger": "continuous"}),
+        (["X: Delay offset logging for batch 3 in real time mode."], {"trigger": "real_time"}),
+        (["X: Using Source [KafkaSource] from V1 named 'kafka' [DataSource(Map(maxoffsetspertrigger -> 500))]"],
+         {"max_offsets_per_trigger": 500}),
+        ([f"X: Using Source [FileStreamSource[file:/data/incoming]] from V1 named 'F' [DataSource({OF}]"],
+         {"max_files_per_trigger": 60}),
+        ([f"{RENAMED}ck/offsets/1.tmp to file:/ck/offsets/1"], {"checkpoint_manager": "rename"}),
+        ([f"{RENAMED}out/_spark_metadata/1.tmp to file:/out/_spark_metadata/1"], {}),  # the list of a file sink
+        ([f"{LISTING}100 paths. The first are: f"], {"files_listed_by_job": 100}),
+        ([f"{LISTING} 100 paths. The first are: f"], {"files_listed_by_job": 100}),
+        (["OptimisticTransaction: [tableId=1,txnId=2] Committed delta #12 to file:/t"], {"writes_delta": True}),
+        (["X: values\n\tfetch.max.wait.ms = 500"], {"kafka_fetch_max_wait_ms": 500}),
+        (["X: values\n\tfetch.max.wait.ms = soon"], {}), (["X: values\n\tmax.poll.records = 0"], {}),
+        (["X: values\n\tmax.poll.records = 1"], {"kafka_max_poll_records": 1}),
+        (["X: we are falling behind schedule"], {}),
+    ],
+)  # fmt: skip
+def test_what_a_line_tells(lines: list[str], facts: dict[str, Any]) -> None:
+    assert told("".join(f"{AT} {line}\n" for line in lines)) == facts
+
+
 class TestStart:
     LAYOUTS: ClassVar[dict[str, str]] = {
         "log4j2": f"{AT} {{}}: ",
@@ -94,10 +149,6 @@ class TestStart:
         assert told(line)["checkpoint_scheme"] == "hdfs"
         assert told(line)["checkpoint_path"] == "hdfs://nn:8020/ck/orders"
         assert told(line)["query_name"] == "orders"
-
-    def test_a_query_without_a_name(self) -> None:
-        found = told(f"{AT} MicroBatchExecution: Starting {NAMED}. Use /tmp/ck{STORE}")
-        assert found == {"async_progress": False, "checkpoint_path": "/tmp/ck"}
 
     def test_a_structured_line_knows_the_time(self) -> None:
         message = f"Starting orders {NAMED}. Use s3a://b/ck{STORE}"
@@ -145,43 +196,13 @@ class TestProgressHeader:
         (found,) = look(self.header("ProgressReporter"))
         assert (found.fact, found.value, found.run_id) == ("spark_version_at_least", '"4.0"', RUN)
 
-    def test_async_writes_show_it_too(self) -> None:
-        line = f"{AT} AsyncProgressTrackingMicroBatchExecution: Submitting async offset log write for batch 168."
-        assert told(line) == {"async_progress": True}
-
 
 class TestApplication:
-    def test_version_name_and_platform(self) -> None:
-        text = f"{AT} SparkContext: Running Spark version 4.3.0\n{AT} SparkContext: Submitted application: orders \n"
-        assert told(text) == {"spark_version": "4.3.0", "platform": "open_source", "application": "orders"}
-
-    def test_a_vendor_adds_to_the_version(self) -> None:
-        assert told(f"{AT} SparkContext: Running Spark version 3.5.1-amzn-0\n")["platform"] == "other"
-
     def test_where_databricks_is_named_the_platform_is_not_guessed(self) -> None:
         text = f"{AT} DriverDaemon: Starting in /databricks/driver\n{AT} SparkContext: Running Spark version 3.4.1\n"
         assert told(text) == {"spark_version": "3.4.1"}
         delta = f"{AT} X: spark.databricks.delta.a\n{AT} SparkContext: Running Spark version 3.4.1\n"
         assert told(delta)["platform"] == "open_source"
-
-    def test_the_runtime_where_it_is_printed(self) -> None:
-        text = f"{AT} X: spark.databricks.clusterUsageTags.sparkVersion=13.3.x-scala2.12\n"
-        assert told(text) == {"databricks_runtime": "13.3.x-scala2.12", "platform": "databricks"}
-
-    def test_executors_that_come_and_go(self) -> None:
-        text = (
-            f"{AT} StandaloneSchedulerBackend: Granted executor ID a/0 on hostPort h:1 with 4 core(s), 1 MiB\n"
-            f"{AT} DriverEndpoint: Registered executor Ref(spark-client://E) (h:1) with ID 7\n"
-            f"{AT} TaskSchedulerImpl: Lost executor 3 on h: Command exited with code 137\n"
-        )
-        assert told(text) == {"executor:0": 4, "executor:7": None, "executor:3": 0}
-
-    def test_cores_from_the_resource_profile(self) -> None:
-        text = (
-            f"{AT} ResourceProfile: Default ResourceProfile created, executor resources: "
-            "Map(cores -> name: cores, amount: 4, script: ), task resources: Map(cpus -> name: cpus, amount: 1.0)\n"
-        )
-        assert told(text) == {"conf:spark.executor.cores": "4", "conf:spark.task.cpus": "1"}
 
     def test_the_list_of_properties_at_the_start(self) -> None:
         text = (
@@ -191,15 +212,6 @@ class TestApplication:
 
 
 class TestCheckpointManager:
-    def renamed(self, path: str) -> str:
-        return f"{AT} CheckpointFileManager: Renamed temp file file:{path}.tmp to file:{path}\n"
-
-    def test_the_one_that_renames_says_so(self) -> None:
-        assert told(self.renamed("/ck/offsets/1"))["checkpoint_manager"] == "rename"
-
-    def test_the_list_of_a_file_sink_is_no_checkpoint(self) -> None:
-        assert told(self.renamed("/out/_spark_metadata/1")) == {}
-
     def test_silence_on_s3a_is_the_abortable_one(self) -> None:
         start = f"{AT} MicroBatchExecution: Starting {NAMED}. Use s3a://b/ck{STORE}\n"
         found = look(f"{start}{AT} MicroBatchExecution: {PINNED}\n")
@@ -227,14 +239,6 @@ class TestPinned:
         found = {(each.fact, json.loads(each.value), each.origin) for each in look(text)}
         assert {("shuffle_partitions", 200, "session"), ("shuffle_partitions", 8, "log")} <= found
 
-    def test_gaps_in_the_offset_log_are_of_asynchronous_tracking(self) -> None:
-        listing = "BatchIds found from listing: "
-        assert told(f"{AT} OffsetSeqLog: {listing}0, 1, 12, 23\n") == {"async_progress_before": True}
-        assert told(f"{AT} OffsetSeqLog: {listing}10, 11, 12\n") == {}
-        assert told(f"{AT} OffsetSeqLog: {listing}\n") == {}
-        assert told(f"{AT} CommitLog: {listing}0, 12\n") == {}
-        assert told(f"{AT} OffsetSeqLog: {listing}0, {'9' * 5000}\n") == {}
-
 
 class TestFallingBehind:
     SPELLINGS = (
@@ -256,9 +260,6 @@ class TestFallingBehind:
     def test_it_shows_how_long_the_batch_took(self, spelling: str, late: bool) -> None:
         found = told(f"26/11/21 WARN ProcessingTimeExecutor: {spelling}\n").get("late_batch")
         assert found == ([500, 2200] if late else None)
-
-    def test_prose_is_no_such_line(self) -> None:
-        assert told("we are falling behind schedule\n") == {}
 
 
 WARNED = "No Partition Defined for Window operation! Moving all data to a single partition, this can cause serious"
@@ -312,13 +313,6 @@ class TestEnd:
             "ModuleNotFoundError: No module named 'lookups'\n SQLSTATE: 38000\n\tat org.apache.spark\n"
         )
         assert told(text)["terminated_error"] == "ModuleNotFoundError: No module named 'lookups'"
-
-    def test_a_stop_that_interrupts_asynchronous_writes_is_no_error(self) -> None:
-        text = (
-            f"26/11/21 ERROR AsyncProgressTrackingMicroBatchExecution: Query q {NAMED} terminated with error\n"
-            "java.util.concurrent.RejectedExecutionException: Producer interrupted\n"
-        )
-        assert told(text) == {}
 
     @pytest.mark.parametrize(
         ("cause", "fact"),
@@ -394,32 +388,6 @@ class TestPlan:
         assert found["ignored_async_setting"] is None
         assert found["stateful"] is False
         assert "hunter2" not in str(look(text))
-
-    @pytest.mark.parametrize(
-        ("words", "fact"),
-        [
-            ("stateful workloads", {"stateful": True}),
-            ("Real-time Mode", {"trigger": "real_time"}),
-            ("continuous mode", {"trigger": "continuous"}),
-        ],
-    )
-    def test_why_adaptive_execution_is_off(self, words: str, fact: dict[str, Any]) -> None:
-        line = f"26/11/21 WARN MicroBatchExecution: Disabling AQE since AQE is not supported in {words}."
-        assert told(line) == fact
-
-    def test_real_time_mode_delays_the_offset_log(self) -> None:
-        assert told(f"{AT} X: Delay offset logging for batch 3 in real time mode.") == {"trigger": "real_time"}
-
-    def test_a_limit_of_the_kafka_source(self) -> None:
-        line = (
-            f"{AT} X: Using Source [KafkaSource] from V1 named 'kafka' [DataSource(Map(maxoffsetspertrigger -> 500))]"
-        )
-        assert told(line) == {"max_offsets_per_trigger": 500}
-
-    def test_a_limit_of_a_file_source(self) -> None:
-        options = "Map(path -> /data/incoming, maxFilesPerTrigger -> 60),None)"
-        line = f"{AT} X: Using Source [FileStreamSource[file:/data/incoming]] from V1 named 'F' [DataSource({options}]"
-        assert told(line) == {"max_files_per_trigger": 60}
 
 
 def stage(number: int, tasks: int, burst: int, prefix: str = "", executor: str = "driver") -> list[str]:
@@ -618,23 +586,3 @@ class TestRegions:
         assert list(memory.fresh([one, one])) == [one]
         assert list(memory.fresh([one, two, one._replace(run_id=RUN)])) == [two, one._replace(run_id=RUN)]
         assert list(memory.fresh([one])) == [one]
-
-
-@pytest.mark.parametrize(
-    ("line", "found"),
-    [
-        ("\tfetch.max.wait.ms = 500", {"kafka_fetch_max_wait_ms": 500}),
-        ("\tfetch.max.wait.ms = soon", {}),
-        ("\tmax.poll.records = 1", {"kafka_max_poll_records": 1}),
-        ("\tmax.poll.records = 0", {}),
-        (f"{AT} OptimisticTransaction: [tableId=1,txnId=2] Committed delta #12 to file:/t", {"writes_delta": True}),
-    ],
-)
-def test_what_kafkas_consumers_and_delta_print(line: str, found: dict[str, Any]) -> None:
-    assert told(line) == found
-
-
-@pytest.mark.parametrize("blank", ["", " "])
-def test_files_that_spark_lists_again_in_a_job(blank: str) -> None:
-    line = f"INFO HadoopFSUtils: Listing leaf files and directories in parallel under{blank}100 paths. The first are: f"
-    assert told(line) == {"files_listed_by_job": 100}
