@@ -41,6 +41,15 @@ def test_no_clean_bill_is_given_of_a_log_that_was_torn(tmp_path: Path) -> None:
     assert not any(words in report_as_text(torn) for words in ("KEEPS UP", "Nothing needs a change", "shows nothing"))
 
 
+@pytest.mark.parametrize(("batches", "words"), [(3, "Nothing needs a change so far."), (60, "Nothing needs a change.")])
+def test_a_few_batches_need_no_change_so_far(tmp_path: Path, batches: int, words: str) -> None:
+    rows = events([QUICK | {"addBatch": 310, "walCommit": 5, "commitOffsets": 5}] * batches, interval_ms=2000)
+    (tmp_path / "progress.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert words in report_as_text(
+        advisor.analyze(tmp_path, set=["trigger_interval_ms=2000", "latency_target_ms=9000"]).typed
+    )
+
+
 @pytest.mark.parametrize("phase", [HAS_PARTS, "walCommit"])
 def test_the_low_end_of_one_step_is_not_added_to_what_another_is_expected_to_save(phase: str) -> None:
     measured, most = Promise(10, 20, 30), Promise(5, None, 400)

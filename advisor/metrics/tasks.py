@@ -14,6 +14,7 @@ from advisor.metrics.slow_batches import rhythm
 from advisor.statistics import known, mean, median, middle, zero_filled
 from advisor.window import Window
 
+_TEXT = re.compile(r"Scan (?:csv|json|text)\b")
 _PYTHON = re.compile("Python|InPandas|InArrow|InPySpark")
 LEAST_MS = 20.0  # by which a stage or a task is longer, or it is noise
 SMALL_TASK_MS = 100.0  # so long a task takes at least for it to be worth its start
@@ -390,6 +391,13 @@ def unsplit_reads(window: Window) -> np.ndarray | Missing:
     alone = (spread(window).tasks == 1) & of_kind(window, "source_read") & (source == "file")
     coalesced = np.array(["Coalesce" in str(text) for text in stages["what"]], bool)
     return np.bincount(stages["batch"], alone & ~coalesced, len(window))
+
+
+@stage_metric("count", "count", label="reads of a static table from text")
+def text_scans(window: Window) -> np.ndarray:
+    """Stages that read no stream but a table of CSV, JSON or text files, as far as their operators are told."""
+    text = np.array([_TEXT.search(str(what)) is not None for what in window.stages["what"]], bool)
+    return np.bincount(window.stages["batch"], text & of_kind(window, "other"), len(window))
 
 
 @stage_metric("bytes", "bytes", label="bytes written to disk for lack of memory")

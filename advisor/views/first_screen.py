@@ -495,8 +495,10 @@ def no_step(query: QueryEntry) -> str:
     known = f"No rule knows a change{accepted} that would help."
     if query.screen.not_judged_yet and not query.suppressed:
         known = f"Not judged yet: {query.screen.not_judged_yet}."
-    clean = query.screen.calm and not query.screen.calm.partial and not query.findings
-    return f"{'Nothing needs a change.' if clean else known} {_looked_at(query)}".rstrip()
+    calm = query.screen.calm
+    if calm and not calm.partial and not query.findings:
+        known = f"Nothing needs a change{'' if calm.closest else ' so far'}."
+    return f"{known} {_looked_at(query)}".rstrip()
 
 
 def _with_a_new_checkpoint(query: QueryEntry, rash: bool = False) -> list[Advice]:
