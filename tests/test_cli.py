@@ -359,6 +359,21 @@ def test_a_signal_ends_any_command_in_order(signal: str) -> None:
     assert (done.returncode, done.stderr.strip()) == (130, "")
 
 
+def test_a_store_that_is_silent_holds_up_neither_a_signal_nor_the_end() -> None:
+    code = """import atexit, os, signal, threading, pyarrow.fs, advisor.api
+from advisor.sources import paths
+pyarrow.fs.ensure_s3_finalized = threading.Event().wait  # as the library waits for what it was asked
+atexit.register(pyarrow.fs.ensure_s3_finalized)
+def asked():
+    os.kill(os.getpid(), signal.SIGTERM)
+    threading.Event().wait()
+advisor.api.analyze = lambda *_, **__: paths.from_store("s3://bucket/log", asked)
+from advisor.cli import main; main()"""
+    words = [sys.executable, "-c", code, "analyze", LOG]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stderr.strip()) == (130, "")
+
+
 @pytest.mark.parametrize(("closed", "code"), [(">&-", 0), ("2>&-", 0), ("<&-", 2)])
 def test_what_the_shell_closed_is_no_fault(closed: str, code: int) -> None:
     command = f"{sys.executable} -m advisor analyze {LOG if code == 0 else '-'} {closed}"

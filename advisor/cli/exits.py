@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, NoReturn
 
 import click
 
 from advisor.cli.spark import end_in_order
 from advisor.errors import TRACEBACK, AdvisorError
+from advisor.sources.answering import ASKS
 
 _NO_VALUE = re.compile(r"--[\w-]+=\s*")
 _HELP_INSTEAD: type[click.ClickException] | tuple[()] = getattr(click.exceptions, "NoArgsIsHelpError", ())
@@ -36,7 +40,21 @@ class CodedGroup(click.Group):
         for name in ("stdout", "stderr"):
             if getattr(sys, name) is None:  # the shell closed it
                 setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
-        sys.exit(_code(lambda: super(CodedGroup, self).main(_given(args), *more, **named)))
+        code = _code(lambda: super(CodedGroup, self).main(_given(args), *more, **named))
+        if args is None and any(thread.name == ASKS for thread in threading.enumerate()):
+            _leave(code)
+        sys.exit(code)
+
+
+def _leave(code: int) -> None:
+    """Leave in order, but without waiting for an object store: its library does, at the end, for one that is silent."""
+    if (stores := sys.modules.get("pyarrow.fs")) and hasattr(stores, "ensure_s3_finalized"):
+        atexit.unregister(stores.ensure_s3_finalized)
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
 
 
 def _given(args: Sequence[str] | None) -> list[str]:

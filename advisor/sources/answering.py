@@ -9,6 +9,8 @@ from math import inf
 from typing import TypeVar
 
 _T = TypeVar("_T")
+ASKS = "latency-advisor-asks"
+"""Name of the threads that wait."""
 
 
 def within(
@@ -26,7 +28,7 @@ def within(
         except BaseException as error:  # it belongs to who asks
             answer.set_exception(error)
 
-    threading.Thread(target=run, name="latency-advisor-asks", daemon=True).start()
+    threading.Thread(target=run, name=ASKS, daemon=True).start()
     if not wait([answer], min(quiet, seconds)).done and quiet < seconds:
         tell()
         wait([answer], seconds - quiet)

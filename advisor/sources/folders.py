@@ -9,7 +9,7 @@ from typing import Any
 
 from advisor.checkpoint.folder import MOST_BYTES, WHERE, Entry, Folder
 from advisor.errors import InputError
-from advisor.sources.paths import first_line, is_url, mounted, opened_address, special
+from advisor.sources.paths import LISTING_S, first_line, from_store, is_url, mounted, opened_address, special
 
 
 def folder_at(path: str | os.PathLike[str]) -> Folder:
@@ -32,7 +32,7 @@ def folder_at(path: str | os.PathLike[str]) -> Folder:
 def _asked(place: str, system: Any, what: Any) -> Any:
     """Return what the file system says of a path or a listing; InputError where it cannot be looked at."""
     try:
-        return system.get_file_info(what)
+        return from_store(place, lambda: system.get_file_info(what), LISTING_S)
     except (OSError, ValueError) as error:  # Arrow's own ones are a ValueError
         raise InputError(place, first_line(error), "check the path and the right to read it") from None
 
@@ -65,6 +65,9 @@ class _Stored:
         """Return what a file holds, and of a long one its beginning; OSError where it is no file on a disk."""
         if what := not is_url(self.place) and special(f"{self._path}/{name}"):
             raise OSError(0, f"it is {what}")
-        with self._system.open_input_file(f"{self._path}/{name}") as file:
+        return from_store(self.place, lambda: self._held(f"{self._path}/{name}"))
+
+    def _held(self, path: str) -> bytes:
+        with self._system.open_input_file(path) as file:
             held: bytes = file.read(MOST_BYTES)
         return held

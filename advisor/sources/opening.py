@@ -16,12 +16,12 @@ from contextlib import contextmanager
 from functools import lru_cache
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import IO, BinaryIO
+from typing import IO, Any, BinaryIO
 
 from advisor.sources import random_access
 from advisor.sources.codecs import Source, Torn, blocks, is_packed, refuse_ratio
 from advisor.sources.harvest import Stretch
-from advisor.sources.paths import STDIN, file_system, in_zip, is_url
+from advisor.sources.paths import STDIN, file_system, from_store, in_zip, is_url
 from advisor.sources.random_access import Place, on_disk
 
 HISTORY = 4 << 20
@@ -58,9 +58,7 @@ def read_windows(path: str, feed: Feed, *, history: bool) -> int:
             raise OSError(errno.EBADF, "standard input is closed", "-")
         return _feed_blocks(Source(sys.stdin.buffer), feed, history)
     if is_url(path):
-        system, place = file_system(path)
-        with system.open_input_stream(place, compression=None, buffer_size=LATER) as stream:
-            return _feed_blocks(Source(stream), feed, history)
+        return _feed_blocks(Source(_Stored(path)), feed, history)  # type: ignore[arg-type]
     if packed := in_zip(path):
         with _member(*packed) as stream:
             return _feed_blocks(Source(stream), feed, history)
@@ -74,6 +72,22 @@ def read_windows(path: str, feed: Feed, *, history: bool) -> int:
         if place.size:
             file.seek(0)
         return _feed_blocks(Source(file), feed, history)
+
+
+class _Stored:
+    """A file of an object store, read from its beginning."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._stream = from_store(url, self._opened)
+
+    def _opened(self) -> Any:
+        system, place = file_system(self._url)
+        return system.open_input_stream(place, compression=None, buffer_size=LATER)
+
+    def read(self, size: int) -> bytes:
+        found: bytes = from_store(self._url, lambda: self._stream.read(size))
+        return found
 
 
 @lru_cache(maxsize=1)

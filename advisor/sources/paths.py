@@ -8,10 +8,11 @@ import os
 import re
 import stat
 import zipfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote
 
 from advisor.errors import InputError
@@ -23,6 +24,8 @@ STDIN = "-"
 ZIP = ".zip"
 SILENT_S, LONGEST_WAIT_S = 5.0, 20.0
 """Seconds after which a line says that an object store does not answer; after which nobody waits for it any more."""
+LISTING_S, PIECE_S = 300.0, 120.0
+"""The same for a listing, and for some megabytes of a file."""
 MOST_MEMBERS = 20_000
 """In a zip archive."""
 MOST_FILES = 200_000
@@ -40,6 +43,7 @@ _ROTATED = re.compile(
 _PIPE = "a named pipe"
 _SPECIAL = {stat.S_IFIFO: _PIPE, stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
 _LOG = logging.getLogger(__name__)
+_T = TypeVar("_T")
 _SKIPPED = re.compile(r"^(?:\.|appstatus_|_SUCCESS$|.*\.crc$)")
 
 
@@ -208,14 +212,37 @@ def _expand_url(url: str) -> list[Input]:
     from pyarrow import fs  # noqa: PLC0415 - a tenth of a second that local files do not pay
 
     system, path, info = opened_address(url)
-    try:
-        if info.type == fs.FileType.Directory:
-            below = system.get_file_info(fs.FileSelector(path, recursive=True))
-            files = in_order(one.path for one in below if one.type == fs.FileType.File)
-            return [_below(url, path, file) for file in files if not _hidden(file)]
+    if info.type != fs.FileType.Directory:
+        return [Input(url, log_of(url.partition("?")[0]), True)]
+    below = _answer(url, lambda: system.get_file_info(fs.FileSelector(path, recursive=True)), LISTING_S)
+    files = in_order(one.path for one in below if one.type == fs.FileType.File)
+    return [_below(url, path, file) for file in files if not _hidden(file)]
+
+
+def from_store(url: str, ask: Callable[[], _T], seconds: float | None = None) -> _T:
+    """Return what a store answers; TimeoutError where it takes too long.
+
+    Asked on this thread, a store that does not answer would let no signal through. Nor may what is asked be closed
+    before it has answered: that waits as well.
+    """
+    if not is_url(url):
+        return ask()
+    seconds = seconds or PIECE_S
+    return within(ask, seconds, TimeoutError(f"no answer in {seconds:g} s"), SILENT_S, partial(_tell, url))
+
+
+@lru_cache(maxsize=1024)  # once for each
+def _tell(url: str) -> None:
+    _LOG.warning("latency-advisor: %s has not answered for %g s", url, SILENT_S)
+
+
+def _answer(url: str, ask: Callable[[], _T], seconds: float) -> _T:
+    try:  # stores try again by themselves, some of them for a quarter of an hour, and without a word
+        return from_store(url, ask, seconds)
+    except TimeoutError as error:
+        raise InputError(url, first_line(error), "check the address, the network and its proxy") from None
     except OSError as error:
         raise InputError(url, first_line(error), "check the address and the credentials") from None
-    return [Input(url, log_of(url.partition("?")[0]), True)]
 
 
 def opened_address(url: str):  # type: ignore[no-untyped-def]
@@ -229,14 +256,7 @@ def opened_address(url: str):  # type: ignore[no-untyped-def]
         system, path = file_system(url)
         return system, path, system.get_file_info(path)
 
-    def tell() -> None:
-        _LOG.warning("latency-advisor: %s has not answered for %g s", url, SILENT_S)
-
-    late = InputError(url, f"no answer in {LONGEST_WAIT_S:g} s", "check the address, the network and its proxy")
-    try:  # stores try again by themselves, some of them for a quarter of an hour, and without a word
-        system, path, info = within(ask, LONGEST_WAIT_S, late, SILENT_S, tell)
-    except OSError as error:
-        raise InputError(url, first_line(error), "check the address and the credentials") from None
+    system, path, info = _answer(url, ask, LONGEST_WAIT_S)
     if info.type.name == "NotFound":
         raise InputError(url, "no such file or directory", "check the address")
     return system, path, info

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
-from advisor.sources.paths import file_system, is_url
+from advisor.sources.paths import file_system, from_store, is_url
 
 STEP = 16 << 20
 """Bytes that are best read at a time: such as hold many events to decode together, and are worth a request."""
@@ -65,13 +66,28 @@ def on_disk(file: BinaryIO) -> Place:
 def opened(path: str) -> Iterator[Place]:
     """Open the file for reading; OSError as open() does."""
     if is_url(path):
-        system, place = file_system(path)
-        with closing(system.open_input_file(place)) as file:
-            size = int(file.size())
-            yield Place(lambda start, end: bytes(file.read_at(max(0, min(end, size) - start), start)), size)
+        file, size = from_store(path, lambda: _stored(path))
+        yield Place(lambda start, end: _between(path, file, start, min(end, size)), size)
+        file.close()
         return
     with Path(path).open("rb") as file:
         yield on_disk(file)
+
+
+def _stored(url: str) -> tuple[Any, int]:
+    system, place = file_system(url)
+    file = system.open_input_file(place)
+    return file, int(file.size())
+
+
+def _size(url: str) -> int | None:
+    system, place = file_system(url)
+    size: int | None = system.get_file_info(place).size
+    return size
+
+
+def _between(url: str, file: Any, start: int, end: int) -> bytes:
+    return from_store(url, lambda: bytes(file.read_at(max(0, end - start), start)))
 
 
 def sizes(paths: Iterable[str]) -> dict[str, int]:
@@ -79,8 +95,7 @@ def sizes(paths: Iterable[str]) -> dict[str, int]:
     found: dict[str, int] = {}
     for path in paths:
         if is_url(path):
-            system, place = file_system(path)
-            size = system.get_file_info(place).size
+            size = from_store(path, partial(_size, path))
             found |= {path: int(size)} if size is not None else {}
         else:
             with suppress(OSError):

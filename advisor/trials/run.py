@@ -130,7 +130,7 @@ class Runner:
             return self.build(setup)
         except AdvisorError:
             raise
-        except (Exception, SystemExit) as error:
+        except (Exception, SystemExit, GeneratorExit) as error:
             raise UsageError("trial", f"the function raised {fault(error)}", "correct it") from error
 
     def _on_trial(self, writer: Any, setup: Setup) -> Any:

@@ -641,6 +641,24 @@ def test_a_store_that_is_silent_is_told(monkeypatch: pytest.MonkeyPatch, caplog:
     ended.set()
 
 
+def test_a_store_that_falls_silent_in_the_middle_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    def read(size: int) -> bytes:
+        return text.pop() if text else (ended.wait(), b"")[1]
+
+    monkeypatch.setattr(paths, "PIECE_S", 0.2)
+    ended, text = threading.Event(), [log()]
+    stream = SimpleNamespace(read=read)
+    system = SimpleNamespace(
+        open_input_stream=lambda place, **_: stream,
+        get_file_info=lambda place: SimpleNamespace(type=SimpleNamespace(name="File")),
+    )
+    for module in (paths, opening):
+        monkeypatch.setattr(module, "file_system", lambda url: (system, "driver.log"))
+    found = files.read(["gs://bucket/driver.log"])
+    ended.set()
+    assert (found.events, [one.reason for one in found.broken]) == (3, ["damaged or cut off: no answer in 0.2 s"])
+
+
 class _Counted(bytes):
     """Counts how far searches go."""
 
