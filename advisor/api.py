@@ -230,25 +230,23 @@ def compare(
     config: str | Path | None = None,
     rules: Iterable[str | Path] = (),
     query: str | None = None,
-    before_run: str | None = None,
-    after_run: str | None = None,
     stages: bool = True,
 ) -> Compared:
     """How the queries in `after` differ from the same in `before`; without `after`, their newest run from the last.
 
-    Paths, `set`, `config` and `rules` as for `analyze`; `query` is a name or id, the runs are beginnings of run ids.
+    Paths, `set`, `config` and `rules` as for `analyze`; `query` is a name or id.
     With `stages` addBatch is also compared part by part, if both sides show jobs. Differences are milliseconds,
     AFTER less BEFORE, with 95 % intervals. Raises InputError where there is nothing to read or to pair, UsageError and
     CatalogueError for what was asked wrongly.
     """
-    from advisor.report.comparing import Wanted, compare_readings  # noqa: PLC0415 - takes as long as a small log
+    from advisor.report.comparing import compare_readings  # noqa: PLC0415 - takes as long as a small log
 
     old, new = _listed(before), None if after is None else _listed(after)
     given = _Given.of([*old, *(new or ())], set=set, config=config, rules=rules)
     readings = files.read(old, stages=stages), None if new is None else files.read(new, stages=stages)
     here = [called for reading in readings if reading is not None for called in queries(reading.batches)]
     refuse_unknown(given.meant, here)
-    return Compared(*compare_readings(*readings, given.rules, given.asked, Wanted(query, before_run, after_run)))
+    return Compared(*compare_readings(*readings, given.rules, given.asked, query))
 
 
 def read_progress(paths: Paths, *, spark: Any = None) -> pd.DataFrame | Any:

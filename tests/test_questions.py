@@ -167,7 +167,6 @@ def asked_for_latest(latest: Any) -> list[str]:
 _ONCE, _TWICE = BEHIND.format("1000 ms", "5000 ms"), BEHIND.format("5000 ms", "5098 ms")
 _CUT = until("sources", batch(0, operators=[OLD_STATE], **FIRST))
 _LOGS = batch(17, triggerExecution=29400, addBatch=28700, walCommit=300, commitOffsets=200, queryPlanning=50)
-_EVERY_TENTH = late(("09:00:14", 14000), ("09:01:54", 14900), ("09:03:34", 15800), ("09:05:14", 16700))
 _HITS = [{"_source": {"message": MARK + compact(batch(number))}} for number in range(5, 9)]
 _CONSOLE = "+----+-----+\n|word|count|\n+----+-----+\n|  of|    4|\n+----+-----+\n"
 _DELTA = {"description": "DeltaSource[s3://lake/raw]", "numInputRows": 0}
@@ -222,39 +221,9 @@ CASES: dict[str, list[str]] = {
     "late: one line, the writer has a limit": [
         'writeStream.option("maxOffsetsPerTrigger", 500)', *late(("09:00:14", 14000)),
     ],
-    "late: every tenth, to files": ["df.writeStream.format('parquet').option('path', '/out')", *_EVERY_TENTH],
-    "late: every tenth": _EVERY_TENTH,
-    "late: every tenth, newest first": _EVERY_TENTH[::-1],
-    "late: every thirtieth": late(("09:00:12", 12000), ("09:05:12", 12100), ("09:10:12", 11900), ("09:15:12", 12000)),
-    "late: each longer than the one before": late(
-        ("09:00:10", 10400), ("09:00:23", 13500), ("09:00:41", 17600), ("09:01:04", 22900)
-    ),
-    "late: without a pause": late(("09:00:31", 31000), ("09:01:02", 31200), ("09:01:33", 30900), ("09:02:04", 31000)),
-    "late: between many in time": late(
-        ("09:00:12", 12000), ("09:10:41", 15000), ("09:12:02", 11000), ("09:40:22", 19000)
-    ),
     "late: twice": late(("09:00:12", 12000), ("09:01:12", 12000)),
-    "late: catches up": late(("09:01:01", 61000), ("09:01:42", 41000), ("09:02:03", 21000), ("09:02:14", 11000)),
-    "late: ever longer": late(("09:00:11", 11000), ("09:01:11", 21000), ("09:02:11", 31000), ("09:03:11", 41000)),
-    "late: nightly": [
-        line.replace("03/04", f"03/0{day}") for day in (1, 2, 3, 4) for line in late(("02:00:12", 26_000))
-    ],
-    "late: two intervals at once": [
+    "late: two intervals": [
         *late(("09:00:31", 31000), ("09:01:02", 31200)), *late(("09:00:32", 62000), interval=60_000),
-    ],
-    "late: two intervals one after the other": [
-        *late(("09:00:31", 31000), ("09:01:02", 31200)), *late(("11:00:32", 62000), interval=60_000),
-    ],
-    "late: batch 0 was empty": ["Batch 0 empty - nothing to do", *late(("09:00:31", 31000))],
-    "late: batch 1 follows": [*late(("09:00:31", 31000)), "Batch: 1"],
-    "late: within batch 1": ["Batch: 1", *late(("09:00:31", 31000)), "Batch: 1"],
-    "late: within batch 7": ["Processing batch 7", *late(("09:00:31", 31000)), "Processing batch 8"],
-    "late: batch 4 follows": [*late(("09:00:31", 31000)), "Batch: 4"],
-    "late: the first batch and a later one": [
-        "Batch: 0", *late(("09:00:31", 31000)), "Batch: 1", *late(("09:00:44", 12000)),
-    ],
-    "late: the first batches of two queries": [
-        *late(("09:00:31", 31000)), "Batch: 1", *late(("10:00:44", 12000), interval=5000), "Batch: 1",
     ],
     "late: a database is named": ["It goes from kafka to mysql.", *late(("09:00:31", 31000), ("09:01:31", 32000))],
     "late: many times the interval": late(("09:00:31", 1491), ("09:17:39", 1538), interval=10),

@@ -83,9 +83,9 @@ def _runs() -> Mapping[str, Mapping[str, Mapping[str, Any]]]:
     return found
 
 
-def late_batches() -> Mapping[str, Any]:
-    """Return what lines about falling behind show by themselves: the numbers that decide, and the sentences."""
-    late: Mapping[str, Any] = _beside("clues.yaml")["late"]
+def late_batches() -> Mapping[str, str]:
+    """Return the sentences about lines that say that batches fall behind."""
+    late: Mapping[str, str] = _beside("clues.yaml")["late"]
     return late
 
 

@@ -39,8 +39,6 @@ Examples:
 )
 @wish_options
 @click.option("--query", metavar="NAME", help="Compare only the query with this name or id.")
-@click.option("--before-run", metavar="ID", help="The run in BEFORE, by the first characters of its id.")
-@click.option("--after-run", metavar="ID", help="The run in AFTER, by the first characters of its id.")
 @stages_option
 def compare(before: str, after: str | None, **options: Any) -> int:
     """Compare what the paths hold and print it."""
@@ -49,7 +47,7 @@ def compare(before: str, after: str | None, **options: Any) -> int:
     start(paths)
     from advisor.api import compare as compared
 
-    chosen = {name: options[name] for name in ("config", "rules", "query", "before_run", "after_run", "stages")}
+    chosen = {name: options[name] for name in ("config", "rules", "query", "stages")}
     found = compared(before, after, set=options["given"], **chosen)
     put(rendered(found, options), options)
     if (percent := options["fail_if_slower"]) is None:

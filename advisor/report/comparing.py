@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import advisor
 from advisor import contract
@@ -11,7 +11,7 @@ from advisor.batches import Reading
 from advisor.catalogue import Catalogue
 from advisor.comparison import Comparison, compare
 from advisor.contract import Advice, ComparedRun, moment
-from advisor.errors import TRACEBACK, InputError, UsageError
+from advisor.errors import TRACEBACK, InputError
 from advisor.facts.versions import version_in_words
 from advisor.report.absent import no_query
 from advisor.report.assemble import judged_runs
@@ -21,37 +21,28 @@ from advisor.report.runs import Asked
 SCHEMA_VERSION = 1
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """Which runs are compared: the query by name or id, and runs by the beginning of their run id; None means any."""
-
-    query: str | None = None
-    before_run: str | None = None
-    after_run: str | None = None
-
-
 def compare_readings(
-    before: Reading, after: Reading | None, catalogue: Catalogue, asked: Asked, wanted: Wanted | None = None
+    before: Reading, after: Reading | None, catalogue: Catalogue, asked: Asked, query: str | None = None
 ) -> tuple[contract.Comparisons, tuple[Comparison, ...], tuple[str, ...]]:
-    """Every query of `before` against the same in `after`: by id, by name, or because each side holds only one.
+    """Every query of `before`, or the one of this name or id, against the same in `after`.
+
+    They are the same by id, by name, or because each side holds only one.
 
     Return the whole, the same with all digits, and why sides do not belong together, a sentence each.
 
     Of several runs the newest with steady batches counts, its latest regime. Without `after`, it is compared with the
     run before, and where something changed within the run with the time before that. Raises InputError where nothing
-    can be paired, UsageError for a run or a query that is not there.
+    can be paired, UsageError for a query that is not there.
     """
-    wanted = wanted or Wanted()
-    old = _runs(before, catalogue, asked, wanted)
+    old = _runs(before, catalogue, asked, query)
     if after is None:
-        pairs = list(_within(old, wanted))
+        pairs = list(_within(old))
     else:
-        new = _runs(after, catalogue, asked, wanted)
+        new = _runs(after, catalogue, asked, query)
         for side, runs in (("BEFORE", old), ("AFTER", new)):
             if not runs:
                 raise InputError(f"compare, {side}", "no batch can be judged", "latency-advisor analyze shows why")
-        earlier = _chosen(old, wanted.before_run, "--before-run")
-        pairs = list(_paired(earlier, _chosen(new, wanted.after_run, "--after-run")))
+        pairs = list(_paired(old, new))
     if not pairs:
         would_do = _would_do(after is None, asked.live)
         raise InputError("compare", "there are not two parts of one query to compare", would_do)
@@ -94,11 +85,11 @@ def _would_do(alone: bool, live: bool) -> str:
     return "name the query with --query, or compare logs of the same query"
 
 
-def _runs(reading: Reading, catalogue: Catalogue, asked: Asked, wanted: Wanted) -> list[Judged]:
+def _runs(reading: Reading, catalogue: Catalogue, asked: Asked, query: str | None) -> list[Judged]:
     runs = judged_runs(reading, catalogue, asked)
-    chosen = [one for one in runs if wanted.query in (None, one.run.name, one.run.id, one.run.run_id)]
-    if wanted.query and not chosen:
-        raise no_query(wanted.query, (str(one.run.name or one.run.id) for one in runs))
+    chosen = [one for one in runs if query in (None, one.run.name, one.run.id, one.run.run_id)]
+    if query and not chosen:
+        raise no_query(query, (str(one.run.name or one.run.id) for one in runs))
     steady = [one for one in chosen if len(one.window)]
     faults = [one.fault for one in chosen if one.fault is not None]
     if faults and not steady:
@@ -107,12 +98,7 @@ def _runs(reading: Reading, catalogue: Catalogue, asked: Asked, wanted: Wanted) 
     return steady
 
 
-def _within(runs: list[Judged], wanted: Wanted) -> Iterator[tuple[Judged, Judged]]:
-    if wanted.before_run or wanted.after_run:
-        newer = _chosen(runs, wanted.after_run, "--after-run")
-        older = [one for one in runs if wanted.before_run or one not in newer]
-        yield from _paired(_chosen(older, wanted.before_run, "--before-run"), newer)
-        return
+def _within(runs: list[Judged]) -> Iterator[tuple[Judged, Judged]]:
     for newest in _newest(runs):
         earlier = [one for one in runs if one.run.id == newest.run.id and one is not newest]
         # Against the run before also where something changed since: else every later change would hide the promises.
@@ -120,16 +106,6 @@ def _within(runs: list[Judged], wanted: Wanted) -> Iterator[tuple[Judged, Judged
             yield earlier[-1], newest
         if newest.since == "change_point" and newest.before is not None:
             yield replace(newest, window=newest.before), newest
-
-
-def _chosen(runs: list[Judged], run_id: str | None, option: str) -> list[Judged]:
-    if run_id is None:
-        return runs
-    chosen = [one for one in runs if one.run.run_id.startswith(run_id)]
-    if not chosen:
-        there = ", ".join(one.run.run_id for one in runs) or "none"
-        raise UsageError(option, f"no run {run_id!r} with steady batches", f"the runs are: {there}")
-    return chosen
 
 
 def _newest(runs: Sequence[Judged]) -> list[Judged]:
