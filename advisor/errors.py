@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 import traceback
 from collections.abc import Iterable
@@ -36,7 +35,7 @@ WHOLE_RECORDS = (
 _LONGEST_NAME = 100
 _LONGEST = 1000
 """Letters at each end of a message's line that are shown."""
-_FILE = re.compile(r"/|\.(?:gz|html|jsonl?|log|md|txt|ya?ml|zip|zst)$")
+_FILES = (".gz", ".html", ".json", ".jsonl", ".log", ".md", ".txt", ".yaml", ".yml", ".zip", ".zst")
 """What shows that a place is a file."""
 _FEW = 3
 
@@ -56,7 +55,9 @@ class AdvisorError(Exception):
 
         said = f"{self.found}; {self.would_do}" if self.would_do else self.found
         place = " ".join(self.place.split("\n"))
-        if place.startswith("--") or _FILE.search(place):  # by itself: it may read like the name of a credential
+        if (
+            place.startswith("--") or "/" in place or place.endswith(_FILES)
+        ):  # by itself: it may read like the name of a credential
             return _cut(f"{hide_lines(place)}: {hide_lines(said)}")
         return _cut(hide_lines(f"{place}: {said}" if place else said))
 

@@ -46,7 +46,9 @@ def skeleton(id: str, slug: str) -> str:
 
 
 def _refuse(id: str, known: Catalogue) -> None:
-    would_do = f"{free(id[:2], known)} is free" if re.match(r"[A-Z]{2}", id) else "write two letters and three digits"
+    would_do = (
+        f"{free(id[:2], known)} is free" if _ID.fullmatch(f"{id[:2]}000") else "write two letters and three digits"
+    )
     if not _ID.fullmatch(id):
         raise UsageError("rules new", f"{id!r} is not a rule id", would_do)
     given = known.rules[id].title if id in known.rules else RETIRED.get(id)

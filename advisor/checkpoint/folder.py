@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -15,7 +14,7 @@ MOST_BYTES: Final = 64 << 20
 WHERE: Final = "give the folder that checkpointLocation names"
 
 
-_NUMBER: Final = re.compile(r"[0-9]{1,18}")
+_DIGITS: Final = 18
 
 
 class Entry(NamedTuple):
@@ -49,7 +48,7 @@ class DamagedError(Exception):
 
 def number_of(text: str) -> int | None:
     """Return the number that a name or a setting is; None of any other, and of one that no Java long holds."""
-    return int(text) if _NUMBER.fullmatch(text) else None
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= _DIGITS else None
 
 
 def whole(folder: Folder, name: str) -> bytes:

@@ -12,8 +12,6 @@ from advisor.checkpoint.folder import MOST_BYTES, DamagedError, Entry, Folder, j
 from advisor.redaction import redact, redact_setting
 
 _VERSION: Final = re.compile(r"v(\d{1,6})")
-_LINE_END: Final = re.compile(r"\r\n?|\n")
-"""As Java ends lines; Python ends them at other characters, too, which stand in names of files."""
 _NO_OFFSET: Final = "-"
 """What stands for a source that has no offset yet."""
 _NAMED_SOURCES: Final = 2
@@ -139,7 +137,9 @@ def file_batch(text: str | None) -> int | None:
 
 def _lines(name: str, content: bytes) -> tuple[int, list[str]]:
     """Return (version, all lines) of what a file of a log holds; DamagedError where it has no version."""
-    lines = _LINE_END.split(content.decode("utf-8", "replace"))
+    text = content.decode("utf-8", "replace")
+    # As Java ends lines; Python ends them at other characters, too, which stand in names of files.
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     if not lines[-1]:
         lines.pop()
     version = _VERSION.fullmatch(lines[0].strip()) if lines else None

@@ -30,7 +30,7 @@ _MASTER = re.compile(
 """What Spark takes; of anything else it complains with a stack trace of its own."""
 _OF_JAVA = ": "
 """Py4J's own line names the call, the one below it the exception."""
-_PACKAGE = re.compile(r"(?:advisor|streaming_latency_advisor)[\w.-]*\.(?:zip|egg)$")
+_PACKAGES = ("advisor", "streaming_latency_advisor")
 """As --py-files takes it; a wheel sent that way is found by the driver alone."""
 _SHIPPED = "spark.latencyAdvisor.shipped"
 
@@ -160,7 +160,7 @@ def ship(spark: Any) -> None:
 def _sent(context: Any) -> bool:
     """Whether the user has sent the package himself, with --py-files or addPyFile."""
     sent = [*context._python_includes, *context.getConf().get("spark.submit.pyFiles", "").split(",")]
-    return any(_PACKAGE.match(name.rsplit("/", 1)[-1]) for name in sent)
+    return any(name.rsplit("/", 1)[-1].startswith(_PACKAGES) and name.endswith((".zip", ".egg")) for name in sent)
 
 
 def archive(folder: str | Path, name: str = "advisor") -> str:
@@ -187,7 +187,7 @@ def explained() -> Iterator[None]:
         if damaged := _DAMAGED.search(said):
             file = damaged["file"] or damaged["other"]
             raise InputError(file, f"a file of a saved table, {_found(said)}", _TO_SAVE) from None
-        if _FOREIGN.search(said):
+        if any(error in said for error in _FOREIGN):
             found = "one of these is no part of a saved table"
             raise InputError(" and ".join(_FOLDER.findall(said)[:2]), found, _TO_SAVE.replace("file", "one")) from None
         if refused := _REFUSED.search(said):
@@ -209,7 +209,7 @@ _DAMAGED = re.compile(
     r"(?:reading file|footer for file:?|is not a Parquet file:?)\s+(?P<file>\S+\.parquet)"
     r"|RuntimeException: (?P<other>\S+) is not a Parquet file"
 )
-_FOREIGN = re.compile(r"\[CONFLICTING_(?:PARTITION_COLUMN_NAMES|DIRECTORY_STRUCTURES)\]")
+_FOREIGN = ("[CONFLICTING_PARTITION_COLUMN_NAMES]", "[CONFLICTING_DIRECTORY_STRUCTURES]")
 _FOLDER = re.compile(r"\n\t(\w{1,20}:\S{1,4000})")
 _REFUSED = re.compile(
     r"(?:AccessControl|ParentNotDirectory|FileAlreadyExists|UnsupportedFileSystem)Exception: (?P<why>[^\n]{1,200})"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, Final
 
 from advisor.facts.confs import (
@@ -205,7 +204,7 @@ def _slots(candidates: Candidates) -> None:
     cpus = whole(str(_best(candidates, CONF + "spark.task.cpus"))) or 1
     master = candidates.get(CONF + "spark.master", {})
     for origin, text in master.items():
-        _put(candidates, "local_mode", re.match(r"local(\[|$)", str(text)) is not None, origin)
+        _put(candidates, "local_mode", str(text) == "local" or str(text).startswith("local["), origin)
         slots = local_slots(str(text), cpus)
         if slots:
             _put(candidates, "task_slots", slots, origin)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 import numpy as np
 
@@ -14,8 +12,8 @@ from advisor.metrics.slow_batches import rhythm
 from advisor.statistics import known, mean, median, middle, zero_filled
 from advisor.window import Window
 
-_TEXT = re.compile(r"Scan (?:csv|json|text)\b")
-_PYTHON = re.compile("Python|InPandas|InArrow|InPySpark")
+_TEXT = ("Scan csv", "Scan json", "Scan text")
+_PYTHON = ("Python", "InPandas", "InArrow", "InPySpark")
 LEAST_MS = 20.0  # by which a stage or a task is longer, or it is noise
 SMALL_TASK_MS = 100.0  # so long a task takes at least for it to be worth its start
 _OPTIMIZES = "Optimizing "
@@ -362,7 +360,7 @@ def python_stages(window: Window) -> np.ndarray | Missing:
     names = window.stages["what"]
     if all(text is None for text in names):
         return NOT_TOLD
-    python = np.array([_PYTHON.search(str(text)) is not None for text in names], bool)
+    python = np.array([any(word in str(text) for word in _PYTHON) for text in names], bool)
     return np.bincount(window.stages["batch"], python & _is_longest(window), len(window))
 
 
@@ -396,7 +394,7 @@ def unsplit_reads(window: Window) -> np.ndarray | Missing:
 @stage_metric("count", "count", label="reads of a static table from text")
 def text_scans(window: Window) -> np.ndarray:
     """Stages that read no stream but a table of CSV, JSON or text files, as far as their operators are told."""
-    text = np.array([_TEXT.search(str(what)) is not None for what in window.stages["what"]], bool)
+    text = np.array([any(word in str(what) for word in _TEXT) for what in window.stages["what"]], bool)
     return np.bincount(window.stages["batch"], text & of_kind(window, "other"), len(window))
 
 

@@ -44,7 +44,6 @@ _PIPE = "a named pipe"
 _SPECIAL = {stat.S_IFIFO: _PIPE, stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
 _LOG = logging.getLogger(__name__)
 _T = TypeVar("_T")
-_SKIPPED = re.compile(r"^(?:\.|appstatus_|_SUCCESS$|.*\.crc$)")
 
 
 class Input(NamedTuple):
@@ -195,7 +194,7 @@ def _files_below(place: Path) -> list[str]:
 def _walk(place: Path) -> Iterator[str]:
     for folder, folders, files in os.walk(place):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        yield from (os.path.join(folder, name) for name in files if not _SKIPPED.match(name))  # noqa: PTH118
+        yield from (os.path.join(folder, name) for name in files if not _hidden(name))  # noqa: PTH118
 
 
 def in_order(files: Iterable[str]) -> list[str]:
@@ -273,7 +272,8 @@ def _below(url: str, path: str, file: str) -> Input:
 
 
 def _hidden(path: str) -> bool:
-    return bool(_SKIPPED.match(path.rsplit("/", 1)[-1]))
+    name = path.rsplit("/", 1)[-1]
+    return name == "_SUCCESS" or name.startswith((".", "appstatus_")) or name.endswith(".crc")
 
 
 _HADOOP = (

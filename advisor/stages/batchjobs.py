@@ -35,10 +35,10 @@ _BEFORE = (
 
 KINDS = (None, "source_read", "state", "shuffle", "result", "table_log", "other")
 """What stages are for, when all of their query is known."""
-_STATE = re.compile(r"StateStore|StateStoreRDD|StreamingDeduplicate|WithState|SymmetricHashJoin|SessionWindowState")
-_STREAM = re.compile(r"MicroBatchScan|KafkaSourceRDD|StreamingSource")
+_STATE = ("StateStore", "StreamingDeduplicate", "WithState", "SymmetricHashJoin", "SessionWindowState")
+_STREAM = ("MicroBatchScan", "KafkaSourceRDD", "StreamingSource")
 _FILES = re.compile(r"^(?:Scan|FileScan|LocalTableScan|BatchScan)\b")
-_ROWS = re.compile(r"^Scan(?: ExistingRDD)?$")
+_ROWS = ("Scan", "Scan ExistingRDD")
 """A scan of rows that code made of another frame, as `spark.read.json(batch.rdd)` does: no table's."""
 _TABLE_LOG = re.compile(
     r"^Delta: (?!.*(?:write|Write))|snapshot for version|Delta Lake Checkpoint|log ?checkpoint|manifest", re.IGNORECASE
@@ -55,7 +55,11 @@ FILE_CHOICE = "Delta: choosing files"
 
 def streams(names: Sequence[str]) -> bool:
     """Whether a stage with operators of these names reads a stream or holds its state, cached or not."""
-    return any(_STREAM.search(name) or _STATE.search(name) for name in names)
+    return _named(names, _STREAM) or _named(names, _STATE)
+
+
+def _named(names: Sequence[str], words: tuple[str, ...]) -> bool:
+    return any(word in name for name in names for word in words)
 
 
 def kind_of(names: Sequence[str], description: str, *, last: bool, cached: bool = False) -> str:
@@ -63,15 +67,15 @@ def kind_of(names: Sequence[str], description: str, *, last: bool, cached: bool 
 
     `last`: it ends its job. `cached`: what it reads lies in a cache, so that the source is not read again.
     """
-    if any(_STATE.search(name) for name in names):
+    if _named(names, _STATE):
         return "state"
     if _TABLE_LOG.search(description):
         return "table_log"
     if description.startswith(_LISTING):
         return "listing"
     scans = [name for name in names if _FILES.search(name)]
-    if any(_STREAM.search(name) for name in names) and not cached:
-        return "source_read" if all(_ROWS.search(name) for name in scans) else "both"
+    if _named(names, _STREAM) and not cached:
+        return "source_read" if all(name in _ROWS for name in scans) else "both"
     if scans:
         return "scan"
     return "result" if last else "shuffle"

@@ -18,7 +18,7 @@ _TAG = rb"\[[\w./-]{1,80}\]"
 _MARKS = re.compile(rb"""(?:[^"'{}\[\]&\xe2]|""" + _TAG + rb""")*?(?=u?["'{}\]&\xe2]|\[(?!""" + _TAG[2:] + rb""")|$)""")
 _NAMED = re.compile(rb"(?<!\w)(?:\w+\()?\w+\s?=")
 _KEY = re.compile(rb"\w+")
-_DIGIT = re.compile(rb"\d")
+_ZEROS = bytes.maketrans(b"123456789", b"0" * 9)
 _NAME = re.compile(rb"[A-Za-z]{2}")
 _TWO_LINES = 4096
 _QUOTED = re.compile(
@@ -40,8 +40,7 @@ _STRINGS = {
     for quotes in ("\"'", '"', "'", "")
 }
 """Strings, closed or not, by the quotes that may begin one."""
-_BRACKET = re.compile(r"[{}\[\]]")
-_BRACKET_OR_CALL = re.compile(r"[{}\[\]()]")
+_BRACKET = re.compile(r"[{}\[\]()]")
 _OPENS_WITH_A_KEY = re.compile(r"""\{\s*["']\w+["']\s*:""")
 _KEYWORD = re.compile(r"\s*\w+\s?=\s?(?:[\w\"'{\[(-]|$)")
 _OF_A_RECORD = re.compile(
@@ -84,7 +83,7 @@ def _repeated(text: bytes, line: int) -> bytes:
     """Return what this line and the next begin with, but for digits, before JSON: a scheduler's or a logger's words."""
     first, _, rest = text[line : line + _TWO_LINES].partition(b"\n")
     second = rest.partition(b"\n")[0]
-    pairs = zip(_DIGIT.sub(b"0", first), _DIGIT.sub(b"0", second), strict=False)
+    pairs = zip(first.translate(_ZEROS), second.translate(_ZEROS), strict=False)
     common = bytes(one for one, _ in takewhile(lambda pair: pair[0] == pair[1], pairs)).partition(b'"')[0].rstrip()
     follows = second[len(common) :].lstrip()[:1]
     return first[: len(common)] if follows in (b'"', b"}", b"]") and _NAME.search(common) else b""
@@ -126,11 +125,13 @@ def _quote(match: re.Match[bytes]) -> bytes:
 def opens_at(text: str, anchor: int) -> int:
     """Return where the record opens that has a key at `anchor`: at its bracket, else at its first key."""
     keywords = bool(_KEYWORD.match(text, anchor))
-    brackets = _BRACKET_OR_CALL if keywords else _BRACKET
+    skipped = "" if keywords else "()"
     depth, stop = 0, anchor
     while True:
         line = text.rfind("\n", 0, stop) + 1
-        for bracket in reversed(list(brackets.finditer(_without_strings(text[line:stop])))):
+        for bracket in reversed(list(_BRACKET.finditer(_without_strings(text[line:stop])))):
+            if bracket[0] in skipped:
+                continue
             depth += 1 if bracket[0] in "}])" else -1
             if depth < 0:
                 return line + bracket.start()

@@ -34,7 +34,6 @@ _OWN: Final = {
 """Settings that a query may have other than its session, and where it has them from."""
 _JOBS: Final = 12
 """The newest jobs of a run that are looked at: those of some batches."""
-_SNAPSHOT: Final = re.compile(r"Some\(Delta: .*: Compute snapshot for version", re.DOTALL)
 
 
 def of_start(execution: Any) -> list[Told]:
@@ -135,11 +134,15 @@ def _delta_snapshot(execution: Any) -> list[tuple[str, Any]]:
     context = execution.sparkSession().sparkContext()
     tracker, store = context.statusTracker(), context.statusStore()
     jobs = sorted(tracker.getJobIdsForGroup(execution.runId().toString()))[-_JOBS:]
-    rebuilt = [job for job in jobs if _SNAPSHOT.match(store.job(job).description().toString())]
+    rebuilt = [job for job in jobs if _is_snapshot(store.job(job).description().toString())]
     if len(rebuilt) < max(2, len(jobs) // 3):
         return []
     stages = [tracker.getStageInfo(stage) for stage in tracker.getJobInfo(rebuilt[-1]).get().stageIds()]
     return [("delta_snapshot_tasks", max(stage.get().numTasks() for stage in stages if stage.isDefined()))]
+
+
+def _is_snapshot(description: str) -> bool:
+    return description.startswith("Some(Delta: ") and ": Compute snapshot for version" in description
 
 
 _ASKED: Final[tuple[Callable[[Any], list[tuple[str, Any]]], ...]] = (

@@ -37,7 +37,7 @@ _THROWN: Final = re.compile(
     re.MULTILINE,
 )
 _FRAME: Final = re.compile(r"^\s{1,9}(?:at [\w.$<>/@]+\(|File \")", re.MULTILINE)
-_OF_A_STREAM: Final = re.compile(r"MicroBatchExecution|ContinuousExecution|StreamingQuery|foreachBatch|kafka010")
+_OF_A_STREAM: Final = ("MicroBatchExecution", "ContinuousExecution", "StreamingQuery", "foreachBatch", "kafka010")
 _ENDED: Final = re.compile(r"StreamingQueryException|[Jj]ob aborted|\bTask \d{1,9} in stage \S{1,20} failed")
 """Words by which more than one attempt of a task ended."""
 
@@ -132,5 +132,5 @@ def _ended_a_stream(message: str, text: str) -> bool:
     known = known_error(message)
     if known is None:
         return MISSING.search(message) is not None
-    of_a_stream = not known.of_any_job or _OF_A_STREAM.search(text) is not None
+    of_a_stream = not known.of_any_job or any(name in text for name in _OF_A_STREAM)
     return of_a_stream and (not known.of_task or _ENDED.search(text) is not None)

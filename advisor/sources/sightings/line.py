@@ -17,7 +17,7 @@ from advisor.redaction import redact
 _LONGEST: Final = 1 << 18
 _AFTER: Final = 4096
 _QUERY: Final = re.compile(r"\[id = ([0-9a-f-]{36}), runId = ([0-9a-f-]{36})\]")
-_OF_SPARK: Final = re.compile("[0-9a-f-]{36}")
+OF_SPARK: Final = re.compile("[0-9a-f-]{36}")
 """An id as Spark makes it, which is no credential and new in each log: to hide nothing in it takes long."""
 
 
@@ -132,7 +132,7 @@ def sighting(found: Told, line: Line, *, log: str, file: str, base: int) -> Sigh
 
 
 def _safe(id: str | None) -> str | None:
-    return redact(id) if id and not _OF_SPARK.fullmatch(id) else id
+    return redact(id) if id and not OF_SPARK.fullmatch(id) else id
 
 
 def torn(broken: Sequence[Broken], log: str) -> list[Sighting]:

@@ -19,7 +19,7 @@ from advisor.sources.stages.slotwaits import SlotWaits, least_slots
 from advisor.stages import FAILED, FILE_CHOICE, LOCALITIES, LOG_CHECKPOINT, Attempt, Work
 
 _GOT = re.compile(rb"Got (?:map stage )?job (\d{1,15}) \((?:(.{0,1000}?)\) with \d+ output partitions)")
-_BACKGROUND = re.compile(rb"withThreadLocalCaptured|ThreadPoolExecutor|FutureTask|CompletableFuture")
+_BACKGROUND = (b"withThreadLocalCaptured", b"ThreadPoolExecutor", b"FutureTask", b"CompletableFuture")
 """What calls a job that runs beside the batch."""
 _FINAL = re.compile(rb"Final stage: \w+ (\d{1,15})")
 _PARENTS = re.compile(rb"Pare.*")
@@ -174,7 +174,7 @@ class Scheduler:
         now = self._moment.now
         job = self._last = LoggedJob(int(found[1]), None, now, nth=self.begun, place=self._moment.place, now=now)
         job.description = self._delta.job
-        job.background = _BACKGROUND.search(found[2]) is not None
+        job.background = any(name in found[2] for name in _BACKGROUND)
         self._open.begins(job)
         self.begun += 1
         self.jobs.append(job)

@@ -10,7 +10,7 @@ from advisor.sources.stages.scheduler import DeltaLog, Scheduler
 from advisor.stages import Note
 
 _GENERATED = re.compile(rb"Code generated in (\d{1,12}(?:[.,]\d{1,12})?) ms")
-_REFUSED = re.compile(rb"Whole-stage codegen disabled for plan|Found too long generated codes")
+_REFUSED = (b"Whole-stage codegen disabled for plan", b"Found too long generated codes")
 _WROTE = re.compile(rb"Wrote (\d{1,15}) files, with total size (\d{1,15})")
 _COMMITTED = re.compile(rb"Committed (?:transaction, .*?duration=|in )(\d{1,15}) ms")
 _CONFLICT = re.compile(rb"\[attempt (\d{1,15})\] Checking for conflicts")
@@ -27,7 +27,7 @@ _POLLED = re.compile(
 _POLLED_MS = {b"nano": 1e-6, b"m": 1.0}
 """Spark 3.3 to 3.5 writes nanoseconds, 4.0 and later milliseconds."""
 _COMPACTED = re.compile(rb"(?:(W)riting atomically|Renamed temp file).* \S*/_spark_metadata/\.?\d{1,15}\.compact\b")
-_PAIMON = re.compile(rb"Atomic commit failed for snapshot|Retry commit for exception")
+_PAIMON = (b"Atomic commit failed for snapshot", b"Retry commit for exception")
 _READS = re.compile(rb"Processing (\d{1,15}) files from \d")
 
 Reader = Callable[[bytes, int], None]
@@ -41,7 +41,7 @@ class Notes:
         """`scheduler` knows the jobs, `moment` where the log is read."""
         self.readers: Mapping[str, Reader] = {
             "CodeGenerator": self._code,
-            "WholeStageCodegenExec": self._noting(_REFUSED, "code_refused"),
+            "WholeStageCodegenExec": self._counting("code_refused", _REFUSED),
             "Snapshot": delta.snapshot,
             "OptimisticTransaction": self._transaction,
             "DeltaSink": self._sink,
@@ -49,9 +49,9 @@ class Notes:
             "LoggingMetricsReporter": self._iceberg,
             "BaseHoodieWriteClient": self._hudi,
             "HoodieStreamingSink": self._hudi,
-            "FileStoreCommitImpl": self._noting(_PAIMON, "commit_retries"),
+            "FileStoreCommitImpl": self._counting("commit_retries", _PAIMON),
             "KafkaDataConsumer": self._consumer,
-            "FileStreamSource": self._noting(_READS, "files_read"),
+            "FileStreamSource": self._reads,
             "CheckpointFileManager": self._compaction,
             "ParquetOutputFormat": self._opens,
             "ManifestFileCommitProtocol": self._commits_files,
@@ -147,13 +147,16 @@ class Notes:
             self._note("log_compaction_ms", moment.now - self._compacting)
             self._compacting = None
 
-    def _noting(self, pattern: re.Pattern[bytes], *names: str) -> Reader:
-        """Return a reader that notes the groups of a pattern by these names; 1 where it has none."""
+    def _reads(self, line: bytes, message: int) -> None:
+        if reads := _READS.match(line, message):
+            self._note("files_read", int(reads[1]))
+
+    def _counting(self, name: str, beginnings: tuple[bytes, ...]) -> Reader:
+        """Return a reader that counts the messages that begin like this."""
 
         def read(line: bytes, message: int) -> None:
-            if found := pattern.match(line, message):
-                for name, value in zip(names, found.groups() or (1,), strict=True):
-                    self._note(name, float(value))
+            if line.startswith(beginnings, message):
+                self._note(name, 1)
 
         return read
 

@@ -19,7 +19,8 @@ from advisor.sources.stages.loggedjobs import LoggedJob, Named
 from advisor.sources.stages.sparkevents import described
 from advisor.stages import SUMS, Attempt, Work, tables
 
-_BATCH = re.compile(r"\bid = ([0-9a-f-]{36})\nrunId = [0-9a-f-]{36}\nbatch = (\d{1,18})\b")
+JOB_OF_BATCH = re.compile(r"\bid = ([0-9a-f-]{36})\nrunId = ([0-9a-f-]{36})\nbatch = (\d{1,18})\b")
+"""How Spark describes a job of a micro-batch: its query, run and number."""
 _DONE = frozenset({"COMPLETE", "FAILED"})
 Whole = Annotated[int, msgspec.Meta(ge=-(2**31), lt=2**31)]
 Sum = Annotated[float, msgspec.Meta(ge=-(2**63), le=2**63)]
@@ -116,8 +117,8 @@ def _named(job: _Job, start: float, events: Events) -> Named | None:
     Its description names it. If a function gave it another one, its group is still the query's run, and it belongs to
     the batch of that run in whose trigger it began.
     """
-    if found := _BATCH.search(job.description or ""):
-        return found[1], int(found[2])
+    if found := JOB_OF_BATCH.search(job.description or ""):
+        return found[1], int(found[3])
     batches = (event.batch for event in events.running(start))
     return next(((one.id or "", one.batch_id) for one in batches if one.run_id == job.job_group), None)
 

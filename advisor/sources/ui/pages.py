@@ -9,6 +9,7 @@ from html import unescape
 from typing import Any, Final, NamedTuple
 
 from advisor.batches import instant
+from advisor.sources.sightings.line import OF_SPARK
 
 LIST: Final = "StreamingQuery/"
 HEADING: Final = "Streaming Query Statistics"
@@ -16,7 +17,6 @@ HEADING: Final = "Streaming Query Statistics"
 STATISTICS: Final = "StreamingQuery/statistics/?id="
 _TAG: Final = re.compile(r"<[^<>]*>")
 _RUN: Final = re.compile(r"statistics/?\?id=([0-9a-f-]{36})")
-_ID: Final = re.compile(r"[0-9a-f-]{36}")
 _NAMELESS: Final = "<no name>"
 _TIMELINE: Final = re.compile(r"drawTimeline\(\s*['\"]#([\w-]+)-timeline['\"],\s*(\w+)")
 _AREA: Final = re.compile(r"drawAreaStack\(\s*['\"]#duration-area-stack['\"],\s*\w+,\s*(\w+)")
@@ -67,7 +67,7 @@ def listed(page: str) -> list[Listed]:
     for row in _inside(page, "tr"):
         raw = _inside(row, "td")
         run, cells = _RUN.search(row), [*map(_text, raw)]
-        if run is None or len(cells) < 4 or not _ID.fullmatch(cells[2]):
+        if run is None or len(cells) < 4 or not OF_SPARK.fullmatch(cells[2]):
             continue
         name = None if cells[0] in ("", "null", _NAMELESS) else cells[0]
         error = _inside("".join(raw[9:10]), "pre") or raw[9:10]  # all of it unfolds behind its first line

@@ -26,12 +26,12 @@ from advisor.facts.inspection import source_kind
 from advisor.redaction import redact
 from advisor.sources.sightings.line import Told
 from advisor.sources.sightings.plan import read_execution
+from advisor.sources.stages.statusstore import JOB_OF_BATCH
 from advisor.sources.ui.web import SECONDS_OF_A_LOG, Absent, Server
 
 HISTORY: Final = "History Server"
 """Stands on the pages of one."""
 _LISTED: Final = 5
-_BATCH: Final = re.compile(r"\bid = [0-9a-f-]{36}\nrunId = ([0-9a-f-]{36})\nbatch = (\d{1,18})\b")
 _OPERATORS: Final = {
     "StateStoreSave": "stateStoreSave",
     "SessionWindowStateStoreSave": "sessionWindowStateStoreSave",
@@ -76,10 +76,10 @@ _UNITS: Final = {
     "B": 1.0, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30, "TiB": 2.0**40, "PiB": 2.0**50,
 }  # fmt: skip
 _SCAN: Final = re.compile(r"^MicroBatchScan\b.* class [\w.]*\.([A-Z]\w*)", re.DOTALL)
-_FILES: Final = re.compile(r"^FileScan\b.* Location: InMemoryFileIndex\b", re.DOTALL)
+_FILES: Final = " Location: InMemoryFileIndex"
 """What a file source reads, and a table of files; Delta's index of files has another name."""
 _WRITER: Final = re.compile(r"\bMicroBatchWrite\[epoch: \d{1,18}, writer: (?:[\w.]*\.)?([A-Z]\w*)")
-_WRITES: Final = re.compile(r"WriteToDataSourceV2|MicroBatchWrite")
+_WRITES: Final = ("WriteToDataSourceV2", "MicroBatchWrite")
 """In the plan of every batch that runs a job, but for sinks of the first interface: files, Delta, some connectors."""
 _OLDER: Final = ["foreach_batch", "file", "delta", "other"]
 _SINKS: Final = {"Noop": "noop", "Kafka": "kafka", "Console": "console", "Memory": "memory", "Foreach": "foreach"}
@@ -188,8 +188,8 @@ class Execution(msgspec.Struct, rename="camel"):
     @property
     def batch(self) -> Batch | None:
         """(run, number) of the micro-batch that it belongs to; None for any other execution."""
-        found = _BATCH.search(self.description)
-        return (found[1], int(found[2])) if found else None
+        found = JOB_OF_BATCH.search(self.description)
+        return (found[2], int(found[3])) if found else None
 
 
 def operators_of(executions: Iterable[Execution]) -> dict[Batch, list[dict[str, Any]]]:
@@ -242,7 +242,11 @@ def of_plans(executions: Sequence[Execution]) -> list[Told]:
     scans = [any(node.name == _HANDED_OVER for node in one.nodes) for one in executions]
     if any(scans) and not all(scans):
         found.append(Told("sink", "foreach_batch"))
-    elif any(one.success_job_ids and not _WRITES.search(one.plan_description) for one in executions if one.batch):
+    elif any(
+        one.success_job_ids and not any(word in one.plan_description for word in _WRITES)
+        for one in executions
+        if one.batch
+    ):
         found.append(Told("sink_one_of", _OLDER))
     if source := _source([node for one in executions for node in one.nodes]):
         found.append(Told("source", source))
@@ -267,7 +271,7 @@ def _source(nodes: Sequence[_Node]) -> str | None:
     classes = {found[1] for node in nodes if (found := _SCAN.match(node.desc))}
     kinds = {source_kind(name) for name in classes} - {"other"}
     scans = [node.desc for node in nodes if "Scan" in node.name]
-    if scans and all(map(_FILES.match, scans)):
+    if scans and all(scan.startswith("FileScan ") and _FILES in scan for scan in scans):
         return "file"
     return None if not kinds else kinds.pop() if len(kinds) == 1 else "several"
 
