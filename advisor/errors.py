@@ -55,9 +55,8 @@ class AdvisorError(Exception):
 
         said = f"{self.found}; {self.would_do}" if self.would_do else self.found
         place = " ".join(self.place.split("\n"))
-        if (
-            place.startswith("--") or "/" in place or place.endswith(_FILES)
-        ):  # by itself: it may read like the name of a credential
+        if place.startswith("--") or "/" in place or place.endswith(_FILES):
+            # By itself: it may read like the name of a credential.
             return _cut(f"{hide_lines(place)}: {hide_lines(said)}")
         return _cut(hide_lines(f"{place}: {said}" if place else said))
 

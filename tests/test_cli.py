@@ -257,7 +257,6 @@ def test_one_fact_with_two_values() -> None:
         (["os.path:exists", "--conf", "=1"], "has no key"),
         (["os.path:exists", "--conf", "a=1", "--conf", "a=2"], "one key has two values"),
         (["os.path:exists", "--conf", "a=1", "--runs", "6"], "6 is not a multiple of 4"),
-        (["os.path:exists", "--conf", "a=1", "--runs", "8", "--most-runs", "4"], "4 is less than --runs 8"),
         (["os.path:exists", "--conf", "a=1", "--seconds", "nan"], "nan"),
         (["os.path:exists", "--conf", "a=1", "--batches", "0"], "0 is not in the range"),
         (["os.path:exists", "--conf", "a=1", "--batches", "9"], "9 steady batches are too few for a result; give at"),

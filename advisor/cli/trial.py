@@ -31,7 +31,6 @@ Examples:
   latency-advisor trial pipeline:build --conf spark.sql.shuffle.partitions=4 --state-rows 2000000
 """
 _PAIR: dict[str, Any] = {"multiple": True, "metavar": "KEY=VALUE"}
-FROM_4 = click.IntRange(min=4)
 
 
 @click.command(help=_HELP, short_help="Run a query with and without a change, in turns.")
@@ -45,13 +44,9 @@ FROM_4 = click.IntRange(min=4)
 @click.option("--conf", help="A setting of the session to try. Repeatable.", **_PAIR)
 @click.option("--trigger", metavar="INTERVAL", help="A processing-time trigger to try, such as '2 seconds'.")
 @click.option("--spark", help="A setting to start Spark with, for all runs. Repeatable.", **_PAIR)
-@click.option("--runs", default=8, show_default=True, type=FROM_4,
-              help="Number of runs, a multiple of 4. Half of them have the change.")  # fmt: skip
-@click.option(
-    "--most-runs",
-    type=FROM_4,
-    help="The most runs in total. More are made where the first ones cannot tell. Default: three times --runs.",
-)
+@click.option("--runs", default=8, show_default=True, type=click.IntRange(min=4),
+              help="Number of runs, a multiple of 4, half with the change. Up to three times as many where these "
+              "cannot tell.")  # fmt: skip
 @click.option("--batches", type=click.IntRange(min=1),
               help="Steady batches of each run, from 10 on. Default: 40, or as many as fit into a minute.")  # fmt: skip
 @click.option("--seconds", type=SECONDS,
@@ -75,16 +70,13 @@ def trial(function: str, **options: Any) -> None:
     from advisor.trials.steps import known
 
     check_output(options)
-    runs, most = options["runs"], options["most_runs"]
-    order(runs)
-    if most is not None and most < runs:
-        raise UsageError("--most-runs", f"{most} is less than --runs {runs}", "give as many, or leave it out")
+    order(options["runs"])
     steps = _steps(options)
     known(steps, catalogue.load())  # before the module is imported, and all of these before Spark is started
     Length(options["batches"], options["seconds"]).check()
     build = _function(function)
     check_unbuilt(build, Permissions(sink=options["safe_sink"]))
-    names = ("runs", "batches", "seconds", "place", "most_runs", "state_rows", "safe_sink", "safe_source")
+    names = ("runs", "batches", "seconds", "place", "state_rows", "safe_sink", "safe_source")
     chosen = {name: options[name] for name in names}
     with session("trial", pairs("--spark", options["spark"])) as started:
         found = tried(build, steps, spark=started, say=lambda words: click.echo(words, err=True), **chosen)
