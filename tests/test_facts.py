@@ -459,6 +459,21 @@ class TestEvidence:
         told = [values(settle(evidence.of(run))).get("ignored_async_setting", "unknown") for run in ("r1", "r2", "r3")]
         assert told == ["A", None, "unknown"]
 
+    @pytest.mark.parametrize("origin", ["log", "event_log"])
+    def test_of_two_applications_in_one_file_each_counts_for_its_own_run(self, origin: str) -> None:
+        rows = [
+            row
+            for at, version, run, cores in ((0, "4.0.0", "r1", 4), (300, "4.3.0", "r2", 2))
+            for row in (
+                seen("spark_version", version, origin=origin, offset=at),
+                seen(f"executor:{run}", cores, origin=origin, offset=at + 10),
+                seen("query_name", run, run=run, id=ID, offset=at + 100),
+            )
+        ]
+        evidence = Evidence(sightings(*rows), frame([BATCH]).slice(0, 0))
+        told = [values(settle(evidence.of(run))) for run in ("r1", "r2")]
+        assert [(one["spark_version"], one["task_slots"]) for one in told] == [("4.0.0", 4), ("4.3.0", 2)]
+
     def test_a_run_that_died_before_any_batch_is_a_run(self) -> None:
         rows = [
             seen("query_name", "orders", run="9", id="8"),

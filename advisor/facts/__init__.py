@@ -4,7 +4,7 @@ Not imported here, since names and values alone must load fast: `evidence` and `
 """
 
 from advisor.facts.confs import from_conf, from_confs, from_reader_options, from_writer_options, in_order
-from advisor.facts.names import EXECUTOR, FACTS, LATE_BATCH, ORIGINS, Fact, Known, Sighting
+from advisor.facts.names import APPLICATION_STARTS, EXECUTOR, FACTS, LATE_BATCH, ORIGINS, Fact, Known, Sighting
 from advisor.facts.settlement import Facts, settle
 from advisor.facts.values import check_value, fact_named, parse_user_fact, read_value, value_in_words
 from advisor.facts.versions import (
@@ -18,8 +18,8 @@ from advisor.facts.versions import (
 from advisor.vocabulary import CONF
 
 __all__ = [
-    "CONF", "EXECUTOR", "FACTS", "LATE_BATCH", "ORIGINS", "Fact", "Facts", "Known", "Sighting", "check_value",
-    "fact_named", "from_conf", "from_confs", "from_reader_options", "from_writer_options", "in_order", "is_older",
-    "parse_user_fact", "platform_of", "read_value", "same_version", "settle", "value_in_words", "version_at_least",
-    "version_in_words", "version_numbers",
+    "APPLICATION_STARTS", "CONF", "EXECUTOR", "FACTS", "LATE_BATCH", "ORIGINS", "Fact", "Facts", "Known", "Sighting",
+    "check_value", "fact_named", "from_conf", "from_confs", "from_reader_options", "from_writer_options", "in_order",
+    "is_older", "parse_user_fact", "platform_of", "read_value", "same_version", "settle", "value_in_words",
+    "version_at_least", "version_in_words", "version_numbers",
 ]  # fmt: skip

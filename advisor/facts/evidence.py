@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from advisor.batches import instant, rows_of
-from advisor.facts.names import EXECUTOR, FACTS, LATE_BATCH, Known, Sighting
+from advisor.facts.names import APPLICATION_STARTS, EXECUTOR, FACTS, LATE_BATCH, Known, Sighting
 
 _NEVER = datetime(1, 1, 1, tzinfo=timezone.utc)
 _AT_ONCE = 16384
@@ -66,6 +66,11 @@ class Evidence:
         for row in _with_runs(rows, self.runs.values()):
             (self._named[row.run_id] if row.run_id else self._unnamed[row.log]).append(row)
         self._queries = _queries_per_log(self.runs.values(), rows)
+        self._starts: dict[str, list[int]] = defaultdict(list)
+        """Where an application starts, per file, in order."""
+        for row in rows:
+            if row.fact == APPLICATION_STARTS:
+                self._starts[row.file].append(row.offset)
         self._unnamed = {log: [row for row in told if self._may_count(row)] for log, told in self._unnamed.items()}
         self._overlaps = {log: _Overlaps(runs) for log, runs in self._of_log.items()}
         self._async = {query: self._told_async(runs) for query, runs in self._of_query.items()}
@@ -74,7 +79,8 @@ class Evidence:
         """The sightings that count for a run, the least trusted first: of two that differ, the later is right.
 
         A sighting that names no run counts where its log holds one query, or where it speaks of the whole application,
-        and only when it stands before the run's end.
+        and only when it stands before the run's end. What an application says of itself counts until the next one
+        starts in that file.
         """
         run = self.runs[run_id]
         unnamed = [row for log in sorted(run.logs) for row in self._unnamed.get(log, ()) if self._counts(row, run)]
@@ -117,7 +123,13 @@ class Evidence:
         if row.fact == "stopped":  # the end of an application ends all that ran in it before
             return own and row.offset >= run.begins.get(row.file, 0)
         end = run.ends.get(row.file)
-        return own and (end is None or row.offset <= end + _REACH_BYTES)
+        if not own or end is None:
+            return own
+        starts = self._starts[row.file]
+        later = bisect_right(starts, end)
+        of_its_own = row.fact.startswith(EXECUTOR) or row.origin == "event_log"
+        gone = of_its_own and later > 0 and row.offset < starts[later - 1]
+        return not gone and row.offset <= end + _REACH_BYTES and not (starts[later:] and row.offset >= starts[later])
 
 
 def _application_wide(row: Sighting) -> bool:

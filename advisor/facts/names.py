@@ -270,5 +270,7 @@ FACTS: Final[dict[str, Fact]] = {
 }
 """Every fact by name. Beside these, `conf:KEY` holds a configuration value that was seen (credentials removed)."""
 
+APPLICATION_STARTS: Final = "spark_version"
+"""What an application says of itself first, in a driver log and in an event log."""
 EXECUTOR: Final = "executor:"
 """Prefix of the sightings that hold an executor's cores: 0 when it is removed, None when the log names none."""

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from advisor.facts import Sighting
+from advisor.facts import APPLICATION_STARTS, Sighting
 from advisor.sources.envelopes import unwrapped
 from advisor.sources.formats import Tells
 from advisor.sources.harvest import BEFORE_A_RUN, Buffer, Runs, Stretch, merged, places
@@ -37,8 +37,13 @@ class Memory:
         """The last value of each fact, so that a log of many batches gives few rows."""
 
     def fresh(self, sightings: Iterable[Sighting]) -> Iterator[Sighting]:
-        """Yield those that say something else than the sighting before of the same fact, run, log and origin."""
+        """Yield those that say something else than the sighting before of the same fact, run, log and origin.
+
+        Where an application starts, all is said again.
+        """
         for each in sightings:
+            if each.fact == APPLICATION_STARTS:
+                self.last.clear()
             key = (each.log, each.id, each.run_id, each.fact, each.origin)
             if self.last.get(key) != each.value:
                 self.last[key] = each.value
