@@ -240,6 +240,8 @@ _OBSERVED = (
     Fact("known_error_change", "str", "the line that does it", "as known_error", _ASKED, outcome=True, settable=False),
     Fact("shut_down_in_batch", "bool", "the application was shut down while a batch ran", "as known_error", _ASKED,
          outcome=True, settable=False),
+    Fact("loop_join", "bool", "a join compares each row of one side with each of the other",
+         "BroadcastNestedLoopJoin or CartesianProduct in the plan of an event log", _ASKED, settable=False),
     Fact("stopped", "bool", "the run ended without an error",
          "'was stopped' lines, session, or the end of query or application in an event log", _ASKED, outcome=True,
          settable=False),

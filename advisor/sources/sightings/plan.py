@@ -12,6 +12,7 @@ from advisor.sources.sightings.query import checkpoint, limits, of_confs
 
 MARK: Final = "Finish initializing with logical plan:"
 _REAL_TIME_SCAN: Final = "RealTimeStreamScan"
+_LOOP_JOINS: Final = ("BroadcastNestedLoopJoin", "CartesianProduct")
 _HEAD: Final = re.compile(r"~?WriteToMicroBatchDataSource\w{0,40} (?P<sink>.*)", re.DOTALL)
 _OPTIONS: Final = re.compile(r", (?P<id>[0-9a-f]{8}-[0-9a-f-]{27}), \[(?P<options>.*)", re.DOTALL)
 _NEXT_OPTION: Final = re.compile(r", (?=[\w.\-]+=)")
@@ -43,14 +44,15 @@ def read_execution(plan: str, changed: Mapping[str, str]) -> list[Told]:
 
 
 def read_physical_plan(text: str) -> list[Told]:
-    """Real-time mode by its scan; checkpoint, output mode and statefulness by an operator with state."""
-    real_time = [Told("trigger", "real_time")] if _REAL_TIME_SCAN in text else []
+    """Real-time mode and a join in a loop by name; checkpoint, output mode and state by an operator with state."""
+    plain = [Told("trigger", "real_time")] if _REAL_TIME_SCAN in text else []
+    plain += [Told("loop_join", value=True)] if any(name in text for name in _LOOP_JOINS) else []
     info = _STATE_INFO.search(text)
     if info is None:
-        return real_time
+        return plain
     if info[1] == "<unknown>":  # Spark planned it once more without the query, and such a plan always says Append
-        return [Told("stateful", value=True), *real_time]
-    found = [Told("stateful", value=True), *checkpoint(info[1].removesuffix("/state")), *real_time]
+        return [Told("stateful", value=True), *plain]
+    found = [Told("stateful", value=True), *checkpoint(info[1].removesuffix("/state")), *plain]
     behind = text.partition(") StateStoreSave")[2].partition("state info [")[2]  # of the first operator that saves any
     mode = _MODE.search(behind.partition("\n")[0])
     return [*found, Told("output_mode", mode[1].lower())] if mode else found
