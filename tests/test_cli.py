@@ -351,7 +351,8 @@ def test_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("signal", ["SIGTERM", "SIGHUP"])
 def test_a_signal_ends_any_command_in_order(signal: str) -> None:
     killed = (
-        f"import advisor.api, os, signal; advisor.api.analyze = lambda *_, **__: signal.raise_signal(signal.{signal})"
+        f"import advisor.api, signal; signal.signal(signal.{signal}, signal.SIG_DFL); "  # nohup ignores SIGHUP
+        f"advisor.api.analyze = lambda *_, **__: signal.raise_signal(signal.{signal})"
     )
     code = f"{killed}; from advisor.cli import main; main()"
     done = subprocess.run([sys.executable, "-c", code, "analyze", LOG], capture_output=True, text=True, check=False)
