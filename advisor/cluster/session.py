@@ -30,7 +30,7 @@ _MASTER = re.compile(
 """What Spark takes; of anything else it complains with a stack trace of its own."""
 _OF_JAVA = ": "
 """Py4J's own line names the call, the one below it the exception."""
-_PACKAGES = ("advisor", "streaming_latency_advisor")
+_PACKAGE = re.compile(r"(?:advisor|streaming_latency_advisor)[\w.-]*\.(?:zip|egg)$")
 """As --py-files takes it; a wheel sent that way is found by the driver alone."""
 _SHIPPED = "spark.latencyAdvisor.shipped"
 
@@ -160,7 +160,7 @@ def ship(spark: Any) -> None:
 def _sent(context: Any) -> bool:
     """Whether the user has sent the package himself, with --py-files or addPyFile."""
     sent = [*context._python_includes, *context.getConf().get("spark.submit.pyFiles", "").split(",")]
-    return any(name.rsplit("/", 1)[-1].startswith(_PACKAGES) and name.endswith((".zip", ".egg")) for name in sent)
+    return any(_PACKAGE.match(name.rsplit("/", 1)[-1]) for name in sent)
 
 
 def archive(folder: str | Path, name: str = "advisor") -> str:

@@ -21,7 +21,7 @@ def falling_behind(overruns: Iterable[Overrun]) -> tuple[FallingBehind, ...]:
         lines = list(group)
         spent = [ms for one in lines for ms in one.spent_ms]
         clocks = [one.clock for one in lines if one.clock]
-        first = all(one.file != hide(file) for one in entries)
+        first = not entries or entries[-1].file != hide(file)  # they come file by file
         entry = FallingBehind(
             file=hide(file),
             lines=len(lines),
