@@ -44,10 +44,6 @@ class Ignore(_Model):
         """Whether the last day on which it holds is over."""
         return self.until is not None and today > self.until
 
-    def meant_for(self, rule: str, names: Iterable[str | None]) -> bool:
-        """Whether it speaks of this rule and of a query with one of these names or ids."""
-        return rule == self.rule and any(name and fnmatchcase(name, self.query) for name in names)
-
 
 def _ordered(levels: dict[Level, float]) -> dict[Level, float]:
     values = [levels[level] for level in LEVELS if level in levels]
@@ -100,13 +96,14 @@ class Config(_Model):
     ignore: tuple[Ignore, ...] = ()
     queries: dict[str, QueryConfig] = Field(default_factory=dict)
 
-    def ignored(self, rule: str, *names: str | None, today: date | None = None) -> Ignore | None:
-        """What silences a rule for the query with these names or ids today, None if nothing does."""
-        return next((entry for entry in self._meant(rule, names) if not entry.expired(today or date.today())), None)
-
-    def expired(self, rule: str, *names: str | None, today: date | None = None) -> Ignore | None:
-        """What silenced a rule for this query until a day that is over, None if nothing did."""
-        return next((entry for entry in self._meant(rule, names) if entry.expired(today or date.today())), None)
+    def ignored(self, *names: str | None, over: bool = False, today: date | None = None) -> dict[str, Ignore]:
+        """By rule, what silences it today for the query with these names or ids; `over`: what did so before."""
+        found: dict[str, Ignore] = {}
+        for entry in self.ignore:
+            is_meant = any(name and fnmatchcase(name, entry.query) for name in names)
+            if is_meant and entry.expired(today or date.today()) is over:
+                found.setdefault(entry.rule, entry)
+        return found
 
     def query(self, *names: str | None) -> QueryConfig:
         """What is said of the query with these names or ids; the empty configuration if nothing is."""
@@ -122,10 +119,6 @@ class Config(_Model):
         ]
         if wrong:
             raise CatalogueError("", "\n".join(wrong))
-
-    def _meant(self, rule: str, names: Iterable[str | None]) -> Iterable[Ignore]:
-        names = tuple(names)
-        return (entry for entry in self.ignore if entry.meant_for(rule, names))
 
 
 def load(path: Path | str | None, rules: Collection[str] | None = None) -> Config:
@@ -206,8 +199,8 @@ class UserWishes:
 
     def silenced(self, run: Run) -> list[Silenced]:
         """Rules that are not to be judged for it, with reasons."""
-        meant = (self.config.ignored(rule, *_names(run)) for rule in self._ignored_rules())
-        return [Silenced(e.rule, e.reason, e.until.isoformat() if e.until else None) for e in meant if e]
+        meant = self.config.ignored(*_names(run)).values()
+        return [Silenced(one.rule, one.reason, one.until.isoformat() if one.until else None) for one in meant]
 
     def levels(self, run: Run) -> Mapping[str, Mapping[Level, float]]:
         """Levels that replace those of a rule."""
@@ -215,12 +208,8 @@ class UserWishes:
 
     def notes(self, run: Run) -> tuple[str, ...]:
         """Silences whose last day is over: they are not applied any more."""
-        over = (self.config.expired(rule, *_names(run)) for rule in self._ignored_rules())
-        return tuple(f"Ignoring {e.rule} ended on {e.until} ({e.reason}): it is judged again." for e in over if e)
-
-    def _ignored_rules(self) -> Iterable[str]:
-        """Each once, however many entries speak of it."""
-        return dict.fromkeys(entry.rule for entry in self.config.ignore)
+        over = self.config.ignored(*_names(run), over=True).values()
+        return tuple(f"Ignoring {one.rule} ended on {one.until} ({one.reason}): it is judged again." for one in over)
 
 
 def user_wishes(

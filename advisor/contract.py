@@ -27,6 +27,8 @@ from advisor.vocabulary import (
     worst,
 )
 
+SCHEMA_VERSION = 1
+
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """A part of a report. A field that has a default is left out of the JSON while it has it."""
@@ -678,21 +680,11 @@ class KeptPromise(Entry, frozen=True):
     more_batches: int | None
 
 
-class Sides(Entry, frozen=True):
-    """One number before and after."""
-
-    before: float | None
-    after: float | None
-
-
 class LoadEntry(Entry, frozen=True):
-    """How the loads compare, and what was taken off AFTER for its other load."""
+    """How the loads compare: whether they are the same, or AFTER was corrected for its other load."""
 
     kind: LoadKind
     says: str
-    rows_per_batch: Sides
-    rows_per_second: Sides
-    adjusted_ms: float
 
 
 class ComparedRun(Entry, frozen=True):
@@ -708,12 +700,9 @@ class ComparedRun(Entry, frozen=True):
     spark_between: str | None = None
 
 
-class Comparison(Entry, frozen=True):
-    """AFTER against BEFORE, for one query. `effects` is empty if they are unknown; its first is the batch."""
+class Differences(Entry, frozen=True):
+    """AFTER against BEFORE. `effects` is empty if they are unknown; its first is the typical batch."""
 
-    query: str | None
-    before: ComparedRun
-    after: ComparedRun
     verdict: Verdict
     says: str
     load: LoadEntry | None
@@ -721,6 +710,19 @@ class Comparison(Entry, frozen=True):
     changed: tuple[FactChange, ...]
     promises: tuple[KeptPromise, ...]
     limits: tuple[str, ...]
+
+    def slower_by_more_than(self, percent: float) -> bool:
+        """Whether a typical batch is slower by more than so many percent, the interval's low end included."""
+        share = self.effects[0].difference_share if self.effects else None
+        return self.verdict == "slower" and share is not None and share.low * 100 > percent
+
+
+class Comparison(Differences, frozen=True):
+    """How two runs of one query differ."""
+
+    query: str | None
+    before: ComparedRun
+    after: ComparedRun
 
 
 class Comparisons(Entry, frozen=True):
@@ -765,16 +767,12 @@ class PartialRecord(Entry, frozen=True):
 class FallingBehind(Entry, frozen=True):
     """The lines of a log without progress about batches that took longer than one trigger interval.
 
-    `lines`: how many there are; `low_ms`, `median_ms`, `high_ms`: how long the batches took; `first`, `last`: by the
-    log's own clock.
+    `lines`: how many there are; `first`, `last`: by the log's own clock.
     """
 
     file: str
     lines: int
     interval_ms: int
-    low_ms: float
-    median_ms: float
-    high_ms: float
     first: str | None
     last: str | None
     says: str

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any, TypeVar
 
 from advisor.contract import (
+    SCHEMA_VERSION,
     Advice,
     Counted,
     Finding,
@@ -26,7 +27,6 @@ from advisor.contract import (
 from advisor.facts.versions import version_in_words
 from advisor.vocabulary import LEVELS
 
-SCHEMA_VERSION = 1
 HOUR_MS = 3_600_000
 UNKNOWN = "unknown"
 _Value = TypeVar("_Value", bound=Any)

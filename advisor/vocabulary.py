@@ -27,6 +27,12 @@ ENDING = ("once", "available_now")
 """Triggers whose runs take what is there, and end."""
 TAKES: tuple[Takes, ...] = get_args(Takes)
 """From what costs least to what costs most."""
+TAKES_IN_WORDS: dict[Takes, str] = {
+    "nothing": "no restart",
+    "restart": "restart",
+    "stages": "in stages",
+    "new_checkpoint": "new checkpoint",
+}
 OF_KERNEL = ("/proc/", "/sys/")
 """Where files lie that the kernel makes: plain ones by their kind, and to read one may never end."""
 CONF = "conf:"

@@ -13,6 +13,7 @@ from advisor.catalogue.rule import FAMILIES, Rule, WrittenRule
 from advisor.catalogue.step import SharedStep, Step
 from advisor.facts import value_in_words
 from advisor.metrics import METRICS
+from advisor.vocabulary import TAKES_IN_WORDS
 from advisor.writing import write_whole
 
 PAGE, SCHEMA = "README.md", "schema.json"
@@ -23,12 +24,6 @@ One file per rule, one folder per family, steps that several rules share in `ste
 `schema.json`. `latency-advisor rules show ID` prints one rule; `latency-advisor rules check [DIR]` runs the rules' own
 examples.
 """
-_TAKES = {
-    "nothing": "nothing",
-    "restart": "a restart",
-    "new_checkpoint": "a new checkpoint",
-    "stages": "several stages",
-}
 
 
 def generated(catalogue: Catalogue) -> dict[str, str]:
@@ -101,7 +96,7 @@ def _evidence(rule: Rule) -> str:
 
 
 def _step(step: Step) -> str:
-    lines = [f"### {step.id}\n", f"{step.does}. Takes {_TAKES[step.takes]}.\n"]
+    lines = [f"### {step.id}\n", f"{step.does} ({TAKES_IN_WORDS[step.takes]}).\n"]
     lines += _lines("Meant when", step.when) + _lines("Not meant when", step.unless) + _legal(step)
     lines.append(f"- Stands on: {_runs(step)}")
     lines.append(f"- Saves: {_promise(step)}")

@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field, model_validator
 from advisor.catalogue.condition import Condition, Model, Number, Stat, Text
 from advisor.catalogue.example import Example
 from advisor.catalogue.step import Step, WrittenSteps
+from advisor.facts.names import FACTS
 from advisor.metrics import METRICS
 from advisor.vocabulary import LEVELS, Grave, Level, PhaseKind, Status
 
@@ -144,6 +145,11 @@ class RuleBody(Model):
         measured = METRICS.get(self.measure.metric)
         part = measured.part if measured and measured.basis == "wall" else None
         return part.name if part else None
+
+    @property
+    def is_asked_for(self) -> bool:
+        """Whether it stands on a fact that only a person gives, who thereby asks what it says."""
+        return self.seen is not None and self.seen.fact in FACTS and not FACTS[self.seen.fact].origins
 
     @property
     def falling(self) -> bool:

@@ -46,8 +46,7 @@ def facts(_: click.Context, __: click.Parameter, begun: str) -> list[CompletionI
         known = ((f"{fact.name}=", fact.meaning) for fact in FACTS.values() if fact.settable)
         return _beginning(begun, ((query + colon + words, meaning) for words, meaning in known))
     fact = FACTS.get(name)
-    values = () if fact is None else ("true", "false") if fact.kind == "bool" else fact.values
-    return _beginning(begun, ((f"{query}{colon}{name}={value}", "") for value in values))
+    return _beginning(begun, ((f"{query}{colon}{name}={value}", "") for value in (fact.choices if fact else ())))
 
 
 def _beginning(begun: str, known: Iterable[tuple[str, str]]) -> list[CompletionItem]:

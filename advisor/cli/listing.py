@@ -13,6 +13,7 @@ from advisor.examples import failures, run
 from advisor.facts import FACTS, Fact
 from advisor.metrics import METRICS, label
 from advisor.sources.sightings.errors import known_errors
+from advisor.vocabulary import TAKES_IN_WORDS
 
 Row = Mapping[str, str]
 Page = tuple[str, Any]
@@ -52,7 +53,7 @@ def _steps(dirs: Dirs) -> list[Row]:
         for step in catalogue.steps
     }
     return [
-        {"step": one.id, "do": one.does, "takes": one.takes.replace("_", " "), "rules": by[one.id]}
+        {"step": one.id, "do": one.does, "takes": TAKES_IN_WORDS[one.takes], "rules": by[one.id]}
         for one in catalogue.steps.values()
     ]
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from advisor import contract
 from advisor.comparison.changes import changes
 from advisor.comparison.effect import Effect, effect
 from advisor.comparison.levels import FEWEST, REST, TOTAL, Levels, levels, opened_alike, parts_apart, timed
 from advisor.comparison.load import Load, at_same_load, load
 from advisor.comparison.promises import OF, judged, made
-from advisor.contract import Advice, ComparedRun, FactChange, KeptPromise, Verdict
+from advisor.contract import Advice, Differences, FactChange, KeptPromise, LoadEntry, Verdict
 from advisor.metrics import Missing
 from advisor.metrics.phases import budget
 from advisor.metrics.units import milliseconds
@@ -30,42 +28,9 @@ WITHIN_RUNS = (
 )
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """AFTER against BEFORE. `effects` is empty where one side has too few batches; the first is the typical batch."""
-
-    verdict: Verdict
-    says: str
-    load: Load | None
-    effects: tuple[Effect, ...]
-    changed: tuple[FactChange, ...]
-    promises: tuple[KeptPromise, ...]
-    limits: tuple[str, ...]
-
-    def slower_by_more_than(self, percent: float) -> bool:
-        """Whether a typical batch is slower by more than so many percent, the interval's low end included."""
-        share = self.effects[0].share if self.effects else None
-        return self.verdict == "slower" and share is not None and share.low * 100 > percent
-
-    def entry(self, query: str | None, before: ComparedRun, after: ComparedRun) -> contract.Comparison:
-        """Return it as the report holds it, for these runs of a query."""
-        return contract.Comparison(
-            query=query,
-            before=before,
-            after=after,
-            verdict=self.verdict,
-            says=self.says,
-            load=self.load.entry() if self.load else None,
-            effects=tuple(one.entry() for one in self.effects),
-            changed=self.changed,
-            promises=self.promises,
-            limits=self.limits,
-        )
-
-
 def compare(
     before: Window, after: Window, steps: Iterable[Advice] = (), on_the_mean: Collection[str] = ()
-) -> Comparison:
+) -> Differences:
     """Return how AFTER differs from BEFORE: phases, typical and mean batch, record latency, settings, promises.
 
     `steps`: the advice from BEFORE; `on_the_mean`: ids of steps that promise milliseconds of the mean batch, not of
@@ -79,16 +44,16 @@ def compare(
     before, after = timed(before), timed(after)
     if min(len(before), len(after)) < FEWEST:
         return _too_few(before, after, changed, taken)
-    weighed, shift = load(before, after)
+    weighed = load(before, after)
     parts, alike = parts_apart(before, after), opened_alike(before, after)
     old, new = levels(before, 0, parts), levels(after, 1, parts)
-    effects = tuple(_effects(old, at_same_load(new, shift), tuple(parts) if alike else ()))
+    effects = tuple(_effects(old, at_same_load(new, weighed.shift), tuple(parts) if alike else ()))
     verdict = _verdict(effects[0], weighed)
-    return Comparison(
+    return Differences(
         verdict=verdict,
         says=_says(verdict, effects[0], weighed),
-        load=weighed,
-        effects=effects,
+        load=LoadEntry(kind=weighed.kind, says=weighed.says),
+        effects=tuple(one.entry() for one in effects),
         changed=changed,
         promises=tuple(_promises(taken, effects, on_the_mean, min(len(before), len(after)), weighed)),
         limits=(*_limits(old, new), *([OPENED_OTHERWISE] if alike is False else [])),
@@ -166,7 +131,7 @@ def _limits(old: Levels, new: Levels) -> Iterator[str]:
             yield f"No record latency for {side}: {at.latency.reason}."
 
 
-def _too_few(before: Window, after: Window, changed: tuple[FactChange, ...], taken: list[Advice]) -> Comparison:
+def _too_few(before: Window, after: Window, changed: tuple[FactChange, ...], taken: list[Advice]) -> Differences:
     sides = (("before", FEWEST - len(before)), ("after", FEWEST - len(after)))
     missing = max(more for _, more in sides)
     needed = " and ".join(f"{more} {side}" for side, more in sides if more > 0)
@@ -182,7 +147,7 @@ def _untold(
     changed: tuple[FactChange, ...],
     taken: list[Advice],
     more: int | None = None,
-) -> Comparison:
+) -> Differences:
     promises = (judged(step, of, None, 0, words) for step in taken for of in OF)
     kept = tuple(replace(one, more_batches=more) for one in promises if one is not None)
-    return Comparison(verdict, says, None, (), changed, kept, ())
+    return Differences(verdict=verdict, says=says, load=None, effects=(), changed=changed, promises=kept, limits=())

@@ -8,7 +8,7 @@ import numpy as np
 
 from advisor.comparison.bootstrap import DRAWS, SEED, Level
 from advisor.comparison.levels import TOTAL, Levels
-from advisor.contract import LoadEntry, LoadKind, Sides
+from advisor.contract import LoadKind
 from advisor.metrics import Estimate, Missing
 from advisor.metrics.flow import SAME_LOAD, rows_taken, since_batch_ms
 from advisor.metrics.interval import fit
@@ -25,30 +25,17 @@ _NORMAL_95 = 2 * 1.96  # standard errors in a 95 % interval
 class Load:
     """How the loads compare: `same`, `adjusted` by the fitted cost of rows, `differs` and why, or `unknown`.
 
-    `rows` and `per_second` are means of (BEFORE, AFTER); `shift_ms` is what was taken off AFTER for its other load,
-    `grown`: whether AFTER has more.
+    `grown`: whether AFTER has more. `shift`: what to take off AFTER's levels so that they stand at BEFORE's load.
     """
 
     kind: LoadKind
     says: str
-    rows: tuple[float, float]
-    per_second: tuple[float | None, float | None]
-    shift_ms: float = 0.0
     grown: bool = False
-
-    def entry(self) -> LoadEntry:
-        """Return it as the report holds it."""
-        return LoadEntry(
-            kind=self.kind,
-            says=self.says,
-            rows_per_batch=_sides(self.rows),
-            rows_per_second=_sides(self.per_second),
-            adjusted_ms=round(self.shift_ms, 2),
-        )
+    shift: Level | None = None
 
 
-def load(before: Window, after: Window) -> tuple[Load, Level | None]:
-    """(how the loads compare, what to take off AFTER's levels so that they stand at BEFORE's load, or None).
+def load(before: Window, after: Window) -> Load:
+    """Return how the loads compare.
 
     Equal rows per second are the same load whatever the rows per batch: with the default trigger these follow the
     length of the batch, and a longer interval fills batches by design. Equal rows per batch are the same load too:
@@ -61,25 +48,24 @@ def load(before: Window, after: Window) -> tuple[Load, Level | None]:
     units = {"rows per second": per_second, "rows per batch": rows}
     known = {unit: (old, new) for unit, (old, new) in units.items() if old and new and old > 0 and new > 0}
     if not known:
-        return Load("unknown", "at a load that is not known", rows, per_second), None
+        return Load("unknown", "at a load that is not known")
     unit, (old, new) = min(known.items(), key=lambda item: max(item[1]) / min(item[1]))
-    found = Load("same", f"at the same load ({_went(old, new)} {unit})", rows, per_second, grown=new > old)
-    return (found, None) if max(old, new) <= SAME_LOAD * min(old, new) else _adjusted(before, after, found)
-
-
-def _adjusted(before: Window, after: Window, found: Load) -> tuple[Load, Level | None]:
-    old, new = found.per_second
-    if old is None or new is None:
-        old, new = found.rows
-        shift: Level | Missing = Missing("rows per second are not known, or the trigger takes what is there")
-    else:
-        shift = _shift(before, after, found.rows, new / old)
-    unit = "rows per batch" if found.per_second[0] is None else "rows per second"
-    other = replace(found, kind="differs", says=f"while the load went from {_went(old, new)} {unit}", grown=new > old)
+    if max(old, new) <= SAME_LOAD * min(old, new):
+        return Load("same", f"at the same load ({_went(old, new)} {unit})", new > old)
+    old_rate, new_rate = per_second
+    if old_rate is None or new_rate is None:
+        why = "rows per second are not known, or the trigger takes what is there"
+        return _differs(*rows, "rows per batch", why)
+    shift = _shift(before, after, rows, new_rate / old_rate)
     if isinstance(shift, Missing):
-        return replace(other, says=f"{other.says}, which cannot be corrected for: {shift.reason}"), None
-    words = f"at the load of before, by the fitted cost of rows (it went from {_went(old, new)} {unit})"
-    return replace(other, kind="adjusted", says=words, shift_ms=shift.value), shift
+        return _differs(old_rate, new_rate, "rows per second", shift.reason)
+    went = f"it went from {_went(old_rate, new_rate)} rows per second"
+    return Load("adjusted", f"at the load of before, by the fitted cost of rows ({went})", new_rate > old_rate, shift)
+
+
+def _differs(old: float, new: float, unit: str, why: str) -> Load:
+    went = f"while the load went from {_went(old, new)} {unit}"
+    return Load("differs", f"{went}, which cannot be corrected for: {why}", new > old)
 
 
 def _went(old: float, new: float) -> str:
@@ -134,11 +120,3 @@ def rows_per_second(window: Window) -> float | None:
     passed = since_batch_ms(window)
     known = ~np.isnan(passed)
     return float(np.nansum(rows_taken(window)[known])) / passed[known].sum() * 1000 if known.any() else None
-
-
-def _sides(pair: tuple[float | None, float | None]) -> Sides:
-    return Sides(before=_whole(pair[0]), after=_whole(pair[1]))
-
-
-def _whole(value: float | None) -> float | None:
-    return None if value is None or not np.isfinite(value) else round(value, 1)

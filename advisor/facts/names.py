@@ -56,6 +56,11 @@ class Fact:
     usual: str = ""
     """The answer that is right most often, where there is one."""
 
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The values that a person may give, where these are few."""
+        return ("true", "false") if self.kind == "bool" else self.values
+
     def trust(self, origin: str) -> int:
         """The place of an origin in the order of trust, 0 for the most trusted."""
         order = ("user", *self.origins)

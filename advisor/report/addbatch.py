@@ -36,7 +36,9 @@ def inside(window: Window) -> InsideBatch | None:
     if "jobs" not in window.batches or not len(window):
         return None
     columns = part_columns(window)
-    shown = window.middle & ~np.isnan(window.batches["jobs"]) & ~_longer_than_the_batch(window, columns)
+    together = np.nansum([*columns.values()], axis=0) if columns else np.zeros(len(window))
+    can_be_right = together <= window.batches["trigger_execution_ms"] + 1
+    shown = window.middle & ~np.isnan(window.batches["jobs"]) & can_be_right
     if not shown.any():
         return None
     parts = {name: ms for name, values in columns.items() if not np.isnan(ms := mean(values[shown]))}
@@ -49,13 +51,6 @@ def inside(window: Window) -> InsideBatch | None:
         waited_for=tuple(sorted({name for text in window.batches["waited_for"][shown] for name in names_in(text)})),
         timeline=_timeline(window, shown),
     )
-
-
-def _longer_than_the_batch(window: Window, columns: dict[str, np.ndarray]) -> np.ndarray:
-    """Which batches have parts that cannot be right: longer together than the batch was."""
-    parts = np.nansum([*columns.values()], axis=0) if columns else np.zeros(len(window))
-    longer: np.ndarray = parts > window.batches["trigger_execution_ms"] + 1
-    return longer
 
 
 def slow_inside(window: Window, at: int) -> tuple[BatchPart, ...]:

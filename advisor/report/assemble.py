@@ -10,7 +10,7 @@ import msgspec
 import advisor
 from advisor.batches import Inside, Reading, RunBatches
 from advisor.catalogue import Catalogue
-from advisor.contract import BrokenRecord, Input, PartialRecord, QueryEntry, Report
+from advisor.contract import SCHEMA_VERSION, BrokenRecord, Input, PartialRecord, QueryEntry, Report
 from advisor.errors import PROGRESS_NEEDS_INFO, WHOLE_RECORDS, InputError
 from advisor.facts.evidence import Run
 from advisor.redaction import hide
@@ -22,7 +22,6 @@ from advisor.report.runs import NARROW, Asked, RunJudge
 from advisor.report.silence import stalls
 from advisor.vocabulary import GRAVE, LEVELS
 
-SCHEMA_VERSION = 1
 _ENDED = ("stopped", "dead", "restarting")
 """States of a run that no longer lives: a log that is followed may show it beside others."""
 Kept = TypeVar("Kept")

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from msgspec.structs import asdict
+
 import advisor
-from advisor import contract
 from advisor.batches import Reading
 from advisor.catalogue import Catalogue
-from advisor.comparison import Comparison, compare
-from advisor.contract import Advice, ComparedRun, moment
+from advisor.comparison import compare
+from advisor.contract import SCHEMA_VERSION, ComparedRun, Comparison, Comparisons, moment
 from advisor.errors import TRACEBACK, InputError
 from advisor.facts.versions import version_in_words
 from advisor.report.absent import no_query
@@ -18,17 +19,15 @@ from advisor.report.assemble import judged_runs
 from advisor.report.judged import Judged
 from advisor.report.runs import Asked
 
-SCHEMA_VERSION = 1
-
 
 def compare_readings(
     before: Reading, after: Reading | None, catalogue: Catalogue, asked: Asked, query: str | None = None
-) -> tuple[contract.Comparisons, tuple[Comparison, ...], tuple[str, ...]]:
+) -> tuple[Comparisons, tuple[str, ...]]:
     """Every query of `before`, or the one of this name or id, against the same in `after`.
 
     They are the same by id, by name, or because each side holds only one.
 
-    Return the whole, the same with all digits, and why sides do not belong together, a sentence each.
+    Return the whole, and why sides do not belong together, a sentence each.
 
     Of several runs the newest with steady batches counts, its latest regime. Without `after`, it is compared with the
     run before, and where something changed within the run with the time before that. Raises InputError where nothing
@@ -48,24 +47,21 @@ def compare_readings(
         raise InputError("compare", "there are not two parts of one query to compare", would_do)
     steps = [step for rule in catalogue.rules.values() for step in rule.steps]
     on_the_mean = {step.id for step in steps if step.saves and step.saves.stat in ("mean", "total")}
-    found = tuple(_compared(one, other, on_the_mean) for one, other in pairs)
-    entries = tuple(
-        result.entry(other.run.name or other.run.id, _compared_run(one), _compared_run(other))
-        for (one, other), result in zip(pairs, found, strict=True)
-    )
-    whole = contract.Comparisons(
-        schema_version=SCHEMA_VERSION, advisor_version=advisor.__version__, comparisons=entries
-    )
-    mixed = tuple(words for one, other in pairs if (words := _do_not_belong(one, other)))
-    return whole, found, mixed
+    entries = tuple(_compared(one, other, on_the_mean) for one, other in pairs)
+    whole = Comparisons(schema_version=SCHEMA_VERSION, advisor_version=advisor.__version__, comparisons=entries)
+    return whole, tuple(words for one, other in pairs if (words := _do_not_belong(one, other)))
 
 
 def _compared(one: Judged, other: Judged, on_the_mean: set[str]) -> Comparison:
-    found = compare(one.window, other.window, _advised(one, other), on_the_mean)
     before, after, doubt = one.run, other.run, _do_not_belong(one, other)
+    kept = before.id is not None and before.id == after.id  # and with it the checkpoint
+    steps = (step for finding in one.judgement.findings for step in finding.steps if step.legal != "no")
+    may_be_made = [step for step in steps if not (kept and step.takes == "new_checkpoint")]
+    found = compare(one.window, other.window, may_be_made, on_the_mean)
     if not doubt and before.id != after.id and not (before.name and before.name == after.name):
         doubt = "The query ids differ: these are two queries, or one query with a new checkpoint."
-    return replace(found, says=f"{doubt} {found.says}".lstrip())
+    said = asdict(found) | {"says": f"{doubt} {found.says}".lstrip()}
+    return Comparison(query=after.name or after.id, before=_compared_run(one), after=_compared_run(other), **said)
 
 
 def _do_not_belong(one: Judged, other: Judged) -> str:
@@ -123,13 +119,6 @@ def _paired(old: list[Judged], new: list[Judged]) -> Iterator[tuple[Judged, Judg
         same = same or [one for one in before if one.run.name and one.run.name == other.run.name]
         if same:
             yield same[-1], other
-
-
-def _advised(before: Judged, after: Judged) -> list[Advice]:
-    """The steps that may have been made: none that Spark refuses; a query that kept its id has kept its checkpoint."""
-    steps = [step for finding in before.judgement.findings for step in finding.steps]
-    kept = before.run.id is not None and before.run.id == after.run.id
-    return [step for step in steps if step.legal != "no" and not (kept and step.takes == "new_checkpoint")]
 
 
 def _compared_run(side: Judged) -> ComparedRun:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
-from statistics import median
 
 from advisor.batches import Overrun
 from advisor.catalogue import late_batches
@@ -26,9 +25,6 @@ def falling_behind(overruns: Iterable[Overrun]) -> tuple[FallingBehind, ...]:
             file=hide(file),
             lines=len(lines),
             interval_ms=interval,
-            low_ms=min(spent),
-            median_ms=median(spent),
-            high_ms=max(spent),
             first=clocks[0] if clocks else None,
             last=clocks[-1] if clocks else None,
             says=" ".join(_sentences(interval, lines, spent, clocks, first=first)),

@@ -12,7 +12,6 @@ from advisor.batches import lacks
 from advisor.catalogue import Rule, ranking
 from advisor.catalogue.rule import Phase
 from advisor.contract import BestStep, Finding, Loss, LossKind, Part
-from advisor.facts import FACTS
 from advisor.metrics import METRICS, Estimate, label, measure, sure
 from advisor.metrics.phases import hides_commit_log, summed
 from advisor.metrics.slow_batches import Rhythm, rhythm
@@ -107,26 +106,16 @@ def troubles(judged: Judged, loss: Loss | None, best: BestStep | None) -> list[s
     if not len(judged.window) and judged.window.facts.value("terminated_error") is not None:
         own = own[1:]  # the verdict has the error, and what is gravest of it
     if loss is not None:
-        asks = [one for one in findings if best and best.rule in (one.rule, _by_general(one, rules))]
+        by_best = best.rule if best and rules[best.rule].general else None  # whose own sentence says less
+        asks = [one for one in findings if best and (best.rule == one.rule or by_best == one.explained_by is not None)]
         others = [*asks, *explain(loss.rule, findings), *grave(findings, rules), *own]
         own = [one for one in others if one.rule != loss.rule and (not rules[one.rule].general or is_larger(one))]
     told, again = dict[str, None](), set(rules[loss.rule].overlaps if loss and loss.rule else ())
-    for one in sorted(own, key=lambda one: not _is_asked_for(rules[one.rule])):
+    for one in sorted(own, key=lambda one: not rules[one.rule].is_asked_for):
         if one.rule not in again or (best and best.rule == one.rule):
             told[one.says] = None
             again.update(rules[one.rule].overlaps)
     return list(told)
-
-
-def _is_asked_for(rule: Rule) -> bool:
-    """Whether a rule stands on a fact that only a person gives, who thereby asks what it says."""
-    return rule.seen is not None and rule.seen.fact in FACTS and not FACTS[rule.seen.fact].origins
-
-
-def _by_general(finding: Finding, rules: Mapping[str, Rule]) -> str | None:
-    """Return the general rule that explains this finding, whose own sentence says less; None where there is none."""
-    cause = rules.get(finding.explained_by or "")
-    return cause.id if cause and cause.general else None
 
 
 def explain(rule: str | None, findings: Sequence[Finding]) -> list[Finding]:

@@ -75,7 +75,12 @@ def query(judged: Judged, brief: bool = False) -> QueryEntry:
         batches=len(window.executed),
         first=moment(first),
         last=moment(last),
-        window=_window(window),
+        window=WindowEntry(
+            first=moment(window.span[0]),
+            last=moment(window.span[1]),
+            batches=len(window),
+            because=window.because + _left_out(window),
+        ),
         verdict=verdict(judged, best, loss, quiet),
         best_step=msgspec.structs.replace(best, advice=best.advice.rounded()) if best else None,
         changed=changed,
@@ -156,11 +161,6 @@ def _worst(window: Window, at: int, phase: str, ms: float) -> WorstBatch:
         phase_ms=ms if known else duration,
         inside=slow_inside(window, at) if known and phase == "addBatch" else (),
     )
-
-
-def _window(window: Window) -> WindowEntry:
-    first, last = map(moment, window.span)
-    return WindowEntry(first=first, last=last, batches=len(window), because=window.because + _left_out(window))
 
 
 def _left_out(window: Window) -> str:

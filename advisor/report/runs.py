@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -80,9 +80,7 @@ class RunJudge:
         self._batches = batches
         self._nothing = Batches.of(SCHEMA.empty_table())
         self._evidence = Evidence(sightings, narrow)
-        self._faults: dict[str, str] = {}
         self.runs = sorted(self._evidence.runs.values(), key=_started)
-        self._facts: dict[str, Facts] = {}
         self._runs_of = Counter(run.id for run in self.runs)
         self._died = Counter(run.id for run in self.runs if self._may_restart(run))
         self._seen: Counter[str | None] = Counter()
@@ -96,34 +94,30 @@ class RunJudge:
             entry = query(judged, self._brief)
             return msgspec.structs.replace(entry, series=self._series(judged)) if self._asked.series else entry
         except Exception as error:
-            return query(self._unjudged(run, self._settled(run), fault(error)), self._brief)
+            return query(self._unjudged(run, error), self._brief)
 
     def judged(self, run: Run) -> Judged:
         """One run, judged as it was asked for; where a fault in the advisor prevents it, without its batches."""
         self._seen[run.id] += 1
-        facts = self._facts.pop(run.run_id, None)
-        if facts is None:
-            facts = self._settled(run)
-        if run.run_id in self._faults:
-            return self._unjudged(run, facts, self._faults[run.run_id])
         try:
-            return self._judged(run, facts)
+            return self._judged(run)
         except Exception as error:
-            return self._unjudged(run, facts, fault(error))
+            return self._unjudged(run, error)
 
     def _series(self, judged: Judged) -> Series | None:
         """The run's single batches, those that are not judged too."""
         batches = self._batches.get(judged.run.run_id, self._nothing)
         return series(executed_window(batches, judged.window.facts), judged.window, judged.since)
 
-    def _unjudged(self, run: Run, facts: Facts, why: str) -> Judged:
-        window = run_window(self._nothing, facts)
-        return Judged(
-            run, self._runs_of[run.id], window, None, "restart", self._state(run, facts), self._catalogue, fault=why
-        )
+    def _unjudged(self, run: Run, error: Exception) -> Judged:
+        facts = Facts({name: Known(value, "user") for name, value in self._given(run).items()})
+        window, how = run_window(self._nothing, facts), self._state(run, facts)
+        return Judged(run, self._runs_of[run.id], window, None, "restart", how, self._catalogue, fault=fault(error))
 
-    def _judged(self, run: Run, facts: Facts) -> Judged:
+    def _judged(self, run: Run) -> Judged:
         batches, wishes = self._batches.get(run.run_id, self._nothing), self._asked.wishes
+        told = computed(_looked_at(batches))
+        facts = settle(self._evidence.of(run.run_id), self._evidence.around(run.run_id), told, user=self._given(run))
         window, before, since = _window(batches, facts, self._asked, self._earlier.get(run.id))
         if self._seen[run.id] == self._runs_of[run.id]:
             self._earlier.pop(run.id, None)  # nothing is compared with it any more
@@ -156,38 +150,18 @@ class RunJudge:
         return state(run, facts, self._runs_of[run.id] - self._seen[run.id], self._died[run.id], self._asked.live)
 
     def _may_restart(self, run: Run) -> bool:
-        """Whether the run died, of a query with so many runs that it may be started again and again.
+        """Whether the run died, of a query with so many runs that it may be started again and again."""
+        seen = self._evidence.of(run.run_id) if self._runs_of[run.id] >= RESTARTING else ()
+        return any(row.fact == "terminated_error" for row in seen)
 
-        Facts of the others are settled when they are judged: those of all runs at once would be most of the memory.
-        """
-        if self._runs_of[run.id] < RESTARTING:
-            return False
-        facts = self._facts[run.run_id] = self._settled(run)
-        return facts.get("terminated_error") is not None
-
-    def _settled(self, run: Run) -> Facts:
-        """The run's facts; where a fault in the advisor prevents it, those that the user gives."""
-        user = self._asked.wishes.facts(run) if self._asked.wishes else {}
-        try:
-            seen = self._evidence.of(run.run_id)
-            known = _told(self._batches.get(run.run_id, self._nothing))
-            return settle(seen, self._evidence.around(run.run_id), known, user=user)
-        except Exception as error:
-            self._faults[run.run_id] = fault(error)
-            return Facts({name: Known(value, "user") for name, value in user.items()})
+    def _given(self, run: Run) -> Mapping[str, Any]:
+        """The facts that the user gives for this run."""
+        return self._asked.wishes.facts(run) if self._asked.wishes else {}
 
 
 def _started(run: Run) -> tuple[bool, datetime, str]:
     """In order of time; a run that died before its first event is what happens now."""
     return run.first is None, run.first or _NEVER, run.run_id
-
-
-def _told(batches: Batches) -> dict[str, Known]:
-    """What the run's batches tell; nothing where a fault in the advisor prevents it, which is told instead."""
-    try:
-        return computed(_looked_at(batches))
-    except Exception as error:
-        return {"data_problem": Known(f"a fault in the advisor: {fault(error)}", "computed")}
 
 
 def _looked_at(batches: Batches) -> Batches:

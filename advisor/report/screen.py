@@ -11,7 +11,6 @@ import numpy as np
 
 from advisor.catalogue import ranking
 from advisor.contract import (
-    Advice,
     After,
     AlsoStep,
     BestStep,
@@ -68,7 +67,13 @@ def screen(
         closest=() if calm or findings else closest(judged.judgement.passed),
         not_judged_yet=None if calm or best else not_judged_yet(judged),
         loss_stays=not on_the_way(findings, aim, loss) and leaves_the_loss(judged, loss, best),
-        do=_brief(best.advice) if best else None,
+        do=Brief(
+            risk=first_sentence(best.advice.costs),
+            undo=first_sentence(best.advice.undo),
+            check=first_sentence(best.advice.check),
+        )
+        if best
+        else None,
         wish=serves(judged, best) if best else None,
         also=tuple(_also(findings, best, loss)),
         refused=tuple(_refused(findings, window)),
@@ -140,10 +145,6 @@ def _with_fewer_spikes(window: Window, now: Quantiles, promise: Promise) -> Afte
     )
 
 
-def _brief(step: Advice) -> Brief:
-    return Brief(risk=first_sentence(step.costs), undo=first_sentence(step.undo), check=first_sentence(step.check))
-
-
 def first_sentence(words: str) -> str:
     """The first sentence."""
     return _SENTENCE.split(" ".join(words.split()), maxsplit=1)[0].rstrip(".")
@@ -208,19 +209,10 @@ def _question(
     return Question(
         fact=fact,
         asks=FACTS[fact].asks,
-        give=_give(fact),
+        give=f"{fact}={FACTS[fact].usual or '|'.join(FACTS[fact].choices) or 'N'}",
         rules=tuple(dict.fromkeys(rule for name, rule in rules if name == fact)),
         steps=tuple(dict.fromkeys(step for name, step in steps if name == fact)),
     )
-
-
-def _give(name: str) -> str:
-    """The value to give: of a fact with few values all of them, else a word for it."""
-    fact = FACTS[name]
-    if fact.usual:
-        return f"{name}={fact.usual}"
-    choices = ("true", "false") if fact.kind == "bool" else fact.values
-    return f"{name}={'|'.join(choices) or 'N'}"
 
 
 def capacity(window: Window) -> Capacity | None:

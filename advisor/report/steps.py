@@ -100,15 +100,13 @@ def _first(own: Sequence[_Offer], offers: Sequence[_Offer], loss: Loss | None) -
     if _promises(mine[1]) and not (mine[1].takes == "new_checkpoint" and elsewhere):
         return mine
     promise = felt(best[1])
-    if promise is None or (loss.ms is not None and _against(loss, best[1], promise) < ranking()["little"] * loss.ms):
+    if promise is not None and loss.ms is not None:  # whatever shortens a batch helps against a backlog
+        told = promise.told if loss.kind == "pace" and promise.expected is None else _worth(best[1], promise)
+        promise = promise if told >= ranking()["little"] * loss.ms else None
+    if promise is None:
         looks = [offer for offer in own if offer[1].takes != "new_checkpoint"]
         return _best(looks) or best
     return best
-
-
-def _against(loss: Loss, step: Advice, promise: Promise) -> float:
-    """Return what the step is worth beside the loss: whatever shortens a batch helps against a backlog."""
-    return promise.told if loss.kind == "pace" and promise.expected is None else _worth(step, promise)
 
 
 def _best(offers: Sequence[_Offer]) -> _Offer | None:

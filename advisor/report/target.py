@@ -125,11 +125,12 @@ class Search:
         What takes less comes first, a new checkpoint last; of steps alike that which gains more. So the interval may
         come before what makes batches shorter, and is shorter again after that.
         """
-        ordered = sorted(way.offers, key=lambda offer: self._turn(offer[1]))
-        return tuple(self._planned(ordered[: number + 1]) for number in range(len(ordered)))
 
-    def _turn(self, step: Advice) -> tuple[int, float]:
-        return TAKES.index(step.takes), self._after([step]).at(self._stat)
+        def turn(offer: _Offer) -> tuple[int, float]:
+            return TAKES.index(offer[1].takes), self._after([offer[1]]).at(self._stat)
+
+        ordered = sorted(way.offers, key=turn)
+        return tuple(self._planned(ordered[: number + 1]) for number in range(len(ordered)))
 
     def _planned(self, taken: Sequence[_Offer]) -> PlannedStep:
         (rule, step), steps = taken[-1], [step for _, step in taken]

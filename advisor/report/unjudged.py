@@ -127,7 +127,13 @@ def empty_triggers(triggers: Batches) -> str:
         of_it = "all" if part == took else part
         asks = f", {of_it} of it asking the source for new data ({PHASES[asked]})"
     which = "The empty trigger takes" if len(triggers) == 1 else f"Each of {len(triggers):,} empty triggers takes"
-    return f"{which} {took}{asks}.{_on_the_minute(rows['timestamp'])}{_state(triggers)}"
+    aligned = (
+        rows["timestamp"] % _MINUTE_MS < LATE_MS
+    ).all()  # by default near one once in thousands of times; NaN is no
+    on_it = (
+        " It starts on the full minute: a trigger of 1 min, or a part of it, decides the latency." if aligned else ""
+    )
+    return f"{which} {took}{asks}.{on_it}{_state(triggers)}"
 
 
 def ran_batch(rows: Columns) -> np.ndarray:
@@ -147,12 +153,6 @@ def _without_add_batch(rows: Columns) -> str:
         f"A trigger took {_range(last['trigger_execution_ms'])}{of_rows}; its durations name no addBatch"
         f"{f', only {parts}' if parts else ''}."
     )
-
-
-def _on_the_minute(starts: np.ndarray) -> str:
-    """Return what starts on full minutes show: a default trigger lies so near one once in thousands of times."""
-    aligned = not np.isnan(starts).any() and (starts % _MINUTE_MS < LATE_MS).all()
-    return " It starts on the full minute: a trigger of 1 min, or a part of it, decides the latency." if aligned else ""
 
 
 def _state(triggers: Batches) -> str:

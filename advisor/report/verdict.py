@@ -137,7 +137,9 @@ def _advice(judged: Judged, best: BestStep | None, loss: Loss | None, died: bool
     if not len(window):
         problem = findings[0].says if died else f"{findings[0].title}."
         return f"{problem} {best.advice.do}{_condition(best.advice)}."
-    told = _saving(best.advice, len(window)) or _told_by(loss, best, judged.judgement.findings)
+    rule = loss.rule if loss else None
+    said = {rule, *(one.rule for one in explain(rule, judged.judgement.findings))}  # by the sentence of the loss
+    told = _saving(best.advice, len(window)) or best.rule in said
     problem = "" if told else f"{best.title}. "  # a step without a number says too little by itself
     return f"{problem}{_offer(judged, best)}"
 
@@ -147,13 +149,6 @@ def _offer(judged: Judged, best: BestStep) -> str:
     wished, step = serves(judged, best), best.advice
     condition = f"If {wished}: " if wished else ""
     return f"{condition}{step.do}{_saving(step, len(judged.window))}{_condition(step)}."
-
-
-def _told_by(loss: Loss | None, best: BestStep, findings: Sequence[Finding]) -> bool:
-    """Whether the sentence of the loss already says what the step's rule found."""
-    if loss is None or loss.rule is None:
-        return False
-    return best.rule == loss.rule or any(one.rule == best.rule for one in explain(loss.rule, findings))
 
 
 def _saving(step: Advice, batches: int) -> str:

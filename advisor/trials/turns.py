@@ -34,7 +34,6 @@ from advisor.trials.throwaway import throw_away
 from advisor.views.shown import Tried
 from advisor.window import Window
 
-SCHEMA_VERSION: Final = 1
 WARM_UP: Final = "warm-up"
 ESTIMATED, MEASURED = "record latency", "measured record latency"
 MORE_RUNS: Final = "more runs could tell"
@@ -169,7 +168,7 @@ class _Result:
     def _trial(self, verdict: TrialVerdict, says: str) -> contract.Trial:
         slots = self.runs[0].facts.value("task_slots")
         return contract.Trial(
-            schema_version=SCHEMA_VERSION,
+            schema_version=contract.SCHEMA_VERSION,
             advisor_version=advisor.__version__,
             verdict=verdict,
             says=says,

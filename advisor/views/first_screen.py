@@ -26,6 +26,7 @@ from advisor.views import text
 from advisor.views.addbatch import sentence, slow
 from advisor.views.paste import pastes
 from advisor.views.wording import at_least, not_known, state, trend, version
+from advisor.vocabulary import TAKES_IN_WORDS
 
 if TYPE_CHECKING:
     from advisor.views.selection import Selection
@@ -61,7 +62,6 @@ _ENDS = {
     "event_hubs": "Event Hubs",
     "auto_loader": "Auto Loader",
 }
-_TAKES = {"nothing": "no restart", "restart": "restart", "new_checkpoint": "new checkpoint", "stages": "in stages"}
 _ANSWERS = {
     "reached": "reached",
     "reached with steps": "reached with these steps, in this order",
@@ -240,11 +240,13 @@ def target(query: QueryEntry) -> list[str]:
 
 def _planned(step: PlannedStep, stat: str) -> str:
     """Return `Track progress asynchronously (restart): p50 60 ms, p99 140 ms (p99 120 ms to 190 ms)`."""
-    weaker = "" if step.semantics == "unchanged" else f", {step.semantics.replace('_', ' ')}"
+    takes = TAKES_IN_WORDS[step.takes]
+    if step.semantics != "unchanged":
+        takes += f", {step.semantics.replace('_', ' ')}"
     at_best = "" if step.measured else "at best "
     low, high = text.ms(step.low), text.ms(step.high)
     between = f" ({stat} {low} to {high})" if low != high else ""
-    return f"{step.do} ({_TAKES[step.takes]}{weaker}{_if_allowed(step)}): {at_best}{_latencies(step.after)}{between}"
+    return f"{step.do} ({takes}{_if_allowed(step)}): {at_best}{_latencies(step.after)}{between}"
 
 
 def _latencies(found: Latencies) -> str:
@@ -353,7 +355,7 @@ def effort(step: Advice, *, counted: bool = True) -> str:
     if step.stages:
         return text.plural(len(step.stages), "stage")
     lines = sum(len(paste.lines) for paste in pastes(step.change)) if counted else 0
-    return (f"{text.plural(lines, 'line')}, " if lines else "") + _TAKES[step.takes]
+    return (f"{text.plural(lines, 'line')}, " if lines else "") + TAKES_IN_WORDS[step.takes]
 
 
 def gain(query: QueryEntry, step: Advice) -> str:
@@ -498,7 +500,7 @@ def no_step(query: QueryEntry) -> str:
     calm = query.screen.calm
     if calm and not calm.partial and not query.findings:
         known = f"Nothing needs a change{'' if calm.closest else ' so far'}."
-    return f"{known} {_looked_at(query)}".rstrip()
+    return f"{known} {looked_at(query)}".rstrip()
 
 
 def _with_a_new_checkpoint(query: QueryEntry, rash: bool = False) -> list[Advice]:
@@ -507,7 +509,7 @@ def _with_a_new_checkpoint(query: QueryEntry, rash: bool = False) -> list[Advice
     return [step for step in steps if step.takes == "new_checkpoint" and not step.untold_kinds]
 
 
-def _looked_at(query: QueryEntry) -> str:
+def looked_at(query: QueryEntry) -> str:
     """Return how many rules were looked at, and what came of them."""
     counts = [
         (len(query.findings), "found something", "found something"),

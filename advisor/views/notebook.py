@@ -15,7 +15,6 @@ from advisor.report.series import fewer
 from advisor.views import wording
 from advisor.views.cards import chart_as_html, next_name
 from advisor.views.charts import Chart, can_draw, charts, drawn
-from advisor.views.charts.bars import waterfall_chart
 from advisor.views.charts.chart import VEGA_LITE, plain_colours
 from advisor.views.clean import clean_all
 from advisor.views.selection import selections
@@ -134,8 +133,7 @@ class Charts:
         if entry is None:
             return []
         thin = entry.series and fewer(entry.series, POINTS)
-        found = [*waterfall_chart(entry), *charts(entry, thin)]
-        return [(chart.name.replace("-", "_"), chart) for chart in found]
+        return [(chart.name.replace("-", "_"), chart) for chart in charts(entry, thin)]
 
     def _entry(self, query: str | None) -> QueryEntry | None:
         runs = [chosen.query for chosen in selections(clean_all(self._report()))]

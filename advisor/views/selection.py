@@ -76,9 +76,7 @@ def unknown_facts(step: Advice) -> list[str]:
 
 def setting(name: str) -> str:
     """Return the option that gives a fact: `--set sink=kafka|console|...`."""
-    fact = FACTS[name]
-    choices = ("true", "false") if fact.kind == "bool" else fact.values
-    return f"--set {name}={'|'.join(choices) or 'VALUE'}"
+    return f"--set {name}={'|'.join(FACTS[name].choices) or 'VALUE'}"
 
 
 def by_reason(entries: Iterable[Skipped]) -> list[tuple[str, list[str]]]:

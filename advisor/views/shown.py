@@ -19,7 +19,6 @@ from advisor.vocabulary import Level, worst
 if TYPE_CHECKING:
     import pandas as pd
 
-    from advisor.comparison import Comparison
     from advisor.views.notebook import Charts, Findings
 
 
@@ -79,20 +78,19 @@ class Tried(Shown):
 
 @dataclass(frozen=True, repr=False)
 class Compared(Shown):
-    """What `compare` gives; `comparisons` with all digits, `mixed`: why sides do not belong together."""
+    """What `compare` gives; `mixed`: why sides do not belong together."""
 
     typed: contract.Comparisons
-    comparisons: tuple[Comparison, ...] = ()
     mixed: tuple[str, ...] = ()
 
     def slower_by_more_than(self, percent: float) -> bool:
         """Whether a typical batch of any query is slower by more than so many percent, sure to 97.5 %."""
-        return any(one.slower_by_more_than(percent) for one in self.comparisons)
+        return any(one.slower_by_more_than(percent) for one in self.typed.comparisons)
 
     @property
     def undecided(self) -> list[str]:
         """Why queries could not be compared, a sentence each; empty when all could."""
-        failed = [one.says for one in self.comparisons if one.verdict in ("not comparable", "too few batches")]
+        failed = [one.says for one in self.typed.comparisons if one.verdict in ("not comparable", "too few batches")]
         return [*self.mixed, *failed]
 
 

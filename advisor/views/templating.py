@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from advisor.views import addbatch, first_screen, selection, text, wording
 from advisor.views.paste import parts
+from advisor.vocabulary import TAKES_IN_WORDS
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -19,6 +20,7 @@ _WORDS: Final[Mapping[str, object]] = {
     "selection": selection,
     "text": text,
     "parts": parts,
+    "TAKES": TAKES_IN_WORDS,
 }
 
 

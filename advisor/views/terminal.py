@@ -18,6 +18,7 @@ from advisor.views.console import WIDTH, columns, console, heading, indented, wr
 from advisor.views.paste import fitted, parts
 from advisor.views.screen import STATE_STYLES, print_screen
 from advisor.views.selection import FIRST_QUERIES, Selection, by_reason, selection, selections, setting, unknown_facts
+from advisor.vocabulary import TAKES_IN_WORDS
 
 _Record = TypeVar("_Record", BrokenRecord, PartialRecord)
 Rows = list[tuple[str, str]]
@@ -131,7 +132,7 @@ def _query(page: Console, chosen: Selection, proof: list[str]) -> None:
         indented(page, columns(map(wording.batch, query.worst), *sides))
     heading(page, "Rules")
     passed = [(entry.rule, f"passed: {entry.margin}") for entry in query.passed]
-    indented(page, columns([("", wording.judged(query)), *passed], _LABEL))
+    indented(page, columns([("", first_screen.looked_at(query)), *passed], _LABEL))
     others = [(entry.rule, f"not applicable: {entry.reason}") for entry in query.not_applicable]
     indented(page, columns(others, _LABEL))
     known = [(name, wording.fact(fact)) for name, fact in sorted(query.facts.items()) if fact.value is not None]
@@ -218,7 +219,7 @@ def _step(page: Console, finding: Finding, step: Advice, shown: dict[str, str]) 
 def _detail(page: Console, step: Advice, indent: int, before: Sequence[tuple[str, str]] = ()) -> None:
     tell = [("tell it", setting(name)) for name in unknown_facts(step)]
     saves = [("saves", words) for words in wording.savings(step)]
-    indented(page, columns([*before, *tell, *saves, ("takes", wording.takes(step))], _STEP_LABEL), indent)
+    indented(page, columns([*before, *tell, *saves, ("takes", TAKES_IN_WORDS[step.takes])], _STEP_LABEL), indent)
     for part, paste in parts(step):
         if part:
             indented(page, Text(part, style="dim"), indent)

@@ -24,7 +24,7 @@ from advisor.contract import (
     Trend,
     WorstBatch,
 )
-from advisor.facts.versions import version_in_words
+from advisor.facts import value_in_words, version_in_words
 from advisor.metrics import label
 from advisor.progress import PARTS
 from advisor.views import text
@@ -213,19 +213,6 @@ def problems(session: Session) -> list[str]:
     return [f"{entry.problem} ({text.plural(entry.times, 'time')})" for entry in session.problems]
 
 
-_TAKES = {
-    "nothing": "nothing: it works while the query runs",
-    "restart": "a restart of the query",
-    "new_checkpoint": "a restart from a new checkpoint",
-    "stages": "several stages, one after the other",
-}
-
-
-def takes(step: Advice) -> str:
-    """What it takes to make the change."""
-    return _TAKES[step.takes]
-
-
 _SEMANTICS = {
     "at_least_once": "after a failure records may be processed again (at least once)",
     "at_most_once": "after a failure records may be lost (at most once)",
@@ -263,30 +250,15 @@ def fact(known: FactEntry | Evidence) -> str:
 
 def fact_value(value: object) -> str:
     """A fact's value as people read it."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
     if isinstance(value, list | tuple):
         return " or ".join(map(fact_value, value))
-    return text.UNKNOWN if value is None else str(value)
+    return text.UNKNOWN if value is None else value_in_words(value)
 
 
 def conflict(entry: Conflict) -> str:
     """Two sources that say different things of one fact, and which was believed."""
     said = ", ".join(fact(value) for value in entry.values)
     return f"{entry.fact}: {said}; used: {fact_value(entry.taken)}"
-
-
-def judged(query: QueryEntry) -> str:
-    """How many rules fired, passed, …: they add up to the catalogue."""
-    counts = {
-        "fired": query.findings,
-        "passed": query.passed,
-        "silenced": query.suppressed,
-        "not applicable": query.not_applicable,
-        "not judged": query.skipped,
-    }
-    said = ", ".join(f"{len(rules)} {words}" for words, rules in counts.items())
-    return f"{said} of {text.plural(sum(map(len, counts.values())), 'rule')}"
 
 
 def suppression(entry: Silenced) -> str:

@@ -62,7 +62,7 @@ def test_where_nothing_can_draw_a_card_says_so_and_a_chart_is_drawn_by_the_front
 
 
 def test_charts_by_name_with_their_specification(shown: Report) -> None:
-    assert {"phases", "latency", "rates", "waterfall"} <= set(dir(shown.charts))
+    assert {"phases", "latency", "rates"} <= set(dir(shown.charts))
     for name in dir(shown.charts):
         picture = getattr(shown.charts, name)("kafka-to-kafka")
         assert picture.spec["$schema"].endswith("vega-lite/v5.json") and picture.spec["layer"]
