@@ -106,8 +106,8 @@ def troubles(judged: Judged, loss: Loss | None, best: BestStep | None) -> list[s
     if not len(judged.window) and judged.window.facts.value("terminated_error") is not None:
         own = own[1:]  # the verdict has the error, and what is gravest of it
     if loss is not None:
-        by_best = best.rule if best and rules[best.rule].general else None  # whose own sentence says less
-        asks = [one for one in findings if best and (best.rule == one.rule or by_best == one.explained_by is not None)]
+        general = bool(best and rules[best.rule].general)  # whose own sentence says less than those it explains
+        asks = [one for one in findings if best and best.rule in (one.rule, general and one.explained_by)]
         others = [*asks, *explain(loss.rule, findings), *grave(findings, rules), *own]
         own = [one for one in others if one.rule != loss.rule and (not rules[one.rule].general or is_larger(one))]
     told, again = dict[str, None](), set(rules[loss.rule].overlaps if loss and loss.rule else ())

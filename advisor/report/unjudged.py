@@ -127,13 +127,10 @@ def empty_triggers(triggers: Batches) -> str:
         of_it = "all" if part == took else part
         asks = f", {of_it} of it asking the source for new data ({PHASES[asked]})"
     which = "The empty trigger takes" if len(triggers) == 1 else f"Each of {len(triggers):,} empty triggers takes"
-    aligned = (
-        rows["timestamp"] % _MINUTE_MS < LATE_MS
-    ).all()  # by default near one once in thousands of times; NaN is no
-    on_it = (
-        " It starts on the full minute: a trigger of 1 min, or a part of it, decides the latency." if aligned else ""
-    )
-    return f"{which} {took}{asks}.{on_it}{_state(triggers)}"
+    said = f"{which} {took}{asks}."
+    if (rows["timestamp"] % _MINUTE_MS < LATE_MS).all():  # a default trigger lies so near once in thousands of times
+        said += " It starts on the full minute: a trigger of 1 min, or a part of it, decides the latency."
+    return said + _state(triggers)
 
 
 def ran_batch(rows: Columns) -> np.ndarray:
