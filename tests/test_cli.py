@@ -454,8 +454,6 @@ def test_a_pipe_is_as_wide_as_columns_says(monkeypatch: pytest.MonkeyPatch) -> N
         ("steps", "list"),
         ("metrics", "list"),
         ("facts", "list"),
-        ("rules", "check"),
-        ("rules", "test", "LG001"),
         ("log4j",),
     ],
 )
@@ -491,13 +489,6 @@ def test_rules_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     told.append("LG001, an example: expected level high, got low")
     result = run("rules", "check")
     assert result.exit_code == 2 and told[0] in result.stderr
-
-
-def test_a_rules_test_as_data() -> None:
-    rows = json.loads(run("rules", "test", "LG001", "--format", "json").output)
-    assert {row["result"] for row in rows} == {"ok"} and {row["why"] for row in rows} == {""}
-    assert {"fires", "quiet"} <= {row["expects"] for row in rows}
-    assert run("rules", "check", "--format", "markdown").output.startswith("| rules | examples | steps |")
 
 
 def test_all_that_is_wrong_with_a_teams_rules_is_said(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Literal, TypeVar
 
 from advisor.catalogue import Catalogue, Rule, Step, load, reference
-from advisor.cli.output import put, terminal
+from advisor.cli.output import put, show, terminal
 from advisor.errors import CatalogueError, UsageError, did_you_mean
 from advisor.examples import failures, run
 from advisor.facts import FACTS, Fact
@@ -147,7 +147,7 @@ def _described(name: str, parts: Row) -> Page:
     return "\n".join([f"### {name}\n", *lines]) + "\n", {"name": name, **filled}
 
 
-def check_rules(directory: str | None, options: Mapping[str, Any]) -> None:
+def check_rules(directory: str | None) -> None:
     """Print how many rules are in order; raise CatalogueError with everything that is wrong, a line each."""
     catalogue = load([directory] if directory else ())
     known_errors()
@@ -155,35 +155,21 @@ def check_rules(directory: str | None, options: Mapping[str, Any]) -> None:
     if wrong:
         raise CatalogueError("", "\n".join(wrong))
     examples = sum(len(rule.examples) for rule in catalogue.rules.values())
-    counts = {"rules": len(catalogue.rules), "examples": examples, "steps": len(catalogue.steps)}
-    if options["form"] == "text":
-        put("{rules} rules with {examples} examples and {steps} steps are in order.\n".format(**counts), options)
-    else:
-        _put_table([{name: str(count) for name, count in counts.items()}], options)
+    rules, steps = len(catalogue.rules), len(catalogue.steps)
+    show(f"{rules} rules with {examples} examples and {steps} steps are in order.\n")
 
 
-def test_rule(name: str, dirs: Dirs, options: Mapping[str, Any]) -> None:
+def test_rule(name: str, dirs: Dirs) -> None:
     """Print for each example of a rule whether it is answered as it expects; raise CatalogueError where one is not."""
-    catalogue = load(dirs)
-    rule = _found("rule", name, catalogue.rules, "test")
-    rows = []
+    rule = _found("rule", name, load(dirs).rules, "test")
+    wrong = 0
     for example in rule.examples:
-        why = "\n".join(failures(rule, example))
-        result = "FAILED" if why else "ok"
-        rows.append({"example": example.name, "expects": example.expect.verdict, "result": result, "why": why})
-    if options["form"] == "text":
-        put("".join(map(_as_lines, rows)), options)
-    else:
-        _put_table(rows, options)
-    wrong = sum(bool(row["why"]) for row in rows)
+        why = failures(rule, example)
+        show(f"{'FAILED' if why else 'ok':<8}{example.name}: {example.expect.verdict}\n")
+        show("".join(f"        {line}\n" for line in why))
+        wrong += bool(why)
     if wrong:
-        raise CatalogueError(rule.file, f"{wrong} of {len(rows)} examples fail")
-
-
-def _as_lines(row: Row) -> str:
-    """Return an example's result, and below it why it fails."""
-    why = "".join(f"        {line}\n" for line in row["why"].splitlines())
-    return f"{row['result']:<8}{row['example']}: {row['expects']}\n{why}"
+        raise CatalogueError(rule.file, f"{wrong} of {len(rule.examples)} examples fail")
 
 
 def _put_table(rows: Sequence[Row], options: Mapping[str, Any], shown: Sequence[str] = ()) -> None:

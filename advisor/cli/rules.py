@@ -110,12 +110,11 @@ _list_and_show(
 
 @rules.command()
 @click.argument("directory", metavar="[DIR]", required=False)
-@_FORMS
-def check(directory: str | None, **options: Any) -> None:
+def check(directory: str | None) -> None:
     """Check all rules, and those in DIR, and run their examples."""
     from advisor.cli import listing
 
-    listing.check_rules(directory, options)
+    listing.check_rules(directory)
 
 
 @rules.command("new")
@@ -137,12 +136,11 @@ def new_(rule: str, slug: str, directory: str) -> None:
 @rules.command("test")
 @click.argument("rule", metavar="ID")
 @_DIRS
-@_FORMS
-def test_(rule: str, dirs: tuple[str, ...], **options: Any) -> None:
+def test_(rule: str, dirs: tuple[str, ...]) -> None:
     """Run the examples of one rule. Where one fails, say which condition or number decided."""
     from advisor.cli import listing
 
-    listing.test_rule(rule.upper(), dirs, options)
+    listing.test_rule(rule.upper(), dirs)
 
 
 @rules.command("reference")

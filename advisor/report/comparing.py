@@ -11,7 +11,7 @@ import advisor
 from advisor.batches import Reading
 from advisor.catalogue import Catalogue
 from advisor.comparison import compare
-from advisor.contract import SCHEMA_VERSION, ComparedRun, Comparison, Comparisons, moment
+from advisor.contract import SCHEMA_VERSION, Advice, ComparedRun, Comparison, Comparisons, moment
 from advisor.errors import TRACEBACK, InputError
 from advisor.facts.versions import version_in_words
 from advisor.report.absent import no_query
@@ -53,11 +53,8 @@ def compare_readings(
 
 
 def _compared(one: Judged, other: Judged, on_the_mean: set[str]) -> Comparison:
+    found = compare(one.window, other.window, _advised(one, other), on_the_mean)
     before, after, doubt = one.run, other.run, _do_not_belong(one, other)
-    kept = before.id is not None and before.id == after.id  # and with it the checkpoint
-    steps = (step for finding in one.judgement.findings for step in finding.steps if step.legal != "no")
-    may_be_made = [step for step in steps if not (kept and step.takes == "new_checkpoint")]
-    found = compare(one.window, other.window, may_be_made, on_the_mean)
     if not doubt and before.id != after.id and not (before.name and before.name == after.name):
         doubt = "The query ids differ: these are two queries, or one query with a new checkpoint."
     said = asdict(found) | {"says": f"{doubt} {found.says}".lstrip()}
@@ -119,6 +116,13 @@ def _paired(old: list[Judged], new: list[Judged]) -> Iterator[tuple[Judged, Judg
         same = same or [one for one in before if one.run.name and one.run.name == other.run.name]
         if same:
             yield same[-1], other
+
+
+def _advised(before: Judged, after: Judged) -> list[Advice]:
+    """The steps that may have been made: none that Spark refuses; a query that kept its id has kept its checkpoint."""
+    steps = [step for finding in before.judgement.findings for step in finding.steps]
+    kept = before.run.id is not None and before.run.id == after.run.id
+    return [step for step in steps if step.legal != "no" and not (kept and step.takes == "new_checkpoint")]
 
 
 def _compared_run(side: Judged) -> ComparedRun:
