@@ -1195,11 +1195,8 @@ def schema() -> str:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "A report, a fleet's report, comparisons or a trial of the streaming latency advisor",
         "anyOf": list(documents),
-        "$defs": {name: _described(one) for name, one in sorted(definitions.items())},
+        "$defs": dict(sorted(definitions.items())),
     }
+    for definition in definitions.values():  # only some versions of Python take the indentation away
+        definition["description"] = inspect.cleandoc(definition["description"])
     return json.dumps(whole, indent=2) + "\n"
-
-
-def _described(definition: dict[str, Any]) -> dict[str, Any]:
-    """The docstring without its indentation, which only some versions of Python take away."""
-    return definition | {"description": inspect.cleandoc(definition["description"])}

@@ -42,7 +42,8 @@ def read_plain(path: Path) -> tuple[Any, Problems]:
     try:
         return _plain(written.decode("utf-8"))
     except yaml.MarkedYAMLError as error:
-        return None, [(_line(error.problem_mark or error.context_mark), _said(error))]
+        said = " ".join(filter(None, (error.context, error.problem)))
+        return None, [(_line(error.problem_mark or error.context_mark), " ".join(said.split()))]
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         return None, [("", " ".join(str(error).split()))]
 
@@ -106,10 +107,6 @@ def _refuse(values: int, depth: int, at: Any) -> None:
 
 def _line(mark: yaml.Mark | None) -> str:
     return "" if mark is None else f"line {mark.line + 1}"
-
-
-def _said(error: yaml.MarkedYAMLError) -> str:
-    return " ".join(" ".join(part for part in (error.context, error.problem) if part).split())
 
 
 class _Loader(SafeLoader):

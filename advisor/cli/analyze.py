@@ -250,14 +250,10 @@ def _size(paths: tuple[str, ...]) -> int | None:
     """Return the bytes on disk; None where nobody knows them, as for a glob, standard input or a compressed file."""
     if not all(Path(path).exists() for path in paths):
         return None
-    files = [file for path in paths for file in _files(Path(path))]
+    files = [file for path in paths for file in (Path(path), *Path(path).rglob("*")) if file.is_file()]
     if any(file.suffix in _COMPRESSED for file in files):
         return None
     return sum(file.stat().st_size for file in files)
-
-
-def _files(path: Path) -> list[Path]:
-    return [file for file in path.rglob("*") if file.is_file()] if path.is_dir() else [path]
 
 
 @contextmanager

@@ -10,8 +10,12 @@ def changes(before: Facts, after: Facts) -> tuple[FactChange, ...]:
     """Return what differs, known changes first, then what only one side knows."""
     names = [name for name, fact in FACTS.items() if not fact.outcome]
     names += sorted(name for name in {*before, *after} - set(FACTS) if name.startswith(CONF) and "." in name)
-    pairs = {name: (before.get(name), after.get(name)) for name in names}
-    found = [_change(name, *pair) for name, pair in pairs.items() if not _same(name, *pair)]
+    found = []
+    for name in names:
+        old, new = before.get(name), after.get(name)
+        if not _same(name, old, new):
+            sides = [known and FactEntry(value=known.value, origin=known.origin) for known in (old, new)]
+            found.append(FactChange(fact=name, before=sides[0], after=sides[1], sure=None not in sides))
     return tuple(sorted(found, key=lambda change: not change.sure))
 
 
@@ -21,8 +25,3 @@ def _same(name: str, old: Known | None, new: Known | None) -> bool:
     if name in FACTS and FACTS[name].kind == "version":
         return same_version(str(old.value), str(new.value))
     return str(old.value) == str(new.value)
-
-
-def _change(name: str, old: Known | None, new: Known | None) -> FactChange:
-    before, after = (known and FactEntry(value=known.value, origin=known.origin) for known in (old, new))
-    return FactChange(fact=name, before=before, after=after, sure=before is not None and after is not None)

@@ -26,7 +26,9 @@ def decided(window: Window, catalogue: Catalogue, judge_rule: Callable[[Rule], o
 
     Runs with the same facts and the same visible parts share them, so each kind of run is judged once.
     """
-    kind, known = _kind(window, catalogue), catalogue.memo
+    facts = window.facts.each(catalogue.facts)
+    batches = [min(len(part), catalogue.most_batches) for part in (window, window.cold or ())]
+    kind, known = _KEY.encode((facts, batches, window.opened)), catalogue.memo  # all that such a rule asks of a run
     found: Mapping[str, Said] | None = known.get(kind)
     if found is None:
         if len(known) >= MOST_KINDS:
@@ -39,13 +41,6 @@ def decided(window: Window, catalogue: Catalogue, judge_rule: Callable[[Rule], o
 def judged_window(rule: Rule, window: Window) -> Window:
     """Return the batches that a rule looks at: a structural rule takes cold ones if there are no others."""
     return window.cold if rule.structural and window.cold is not None and len(window.cold) else window
-
-
-def _kind(window: Window, catalogue: Catalogue) -> bytes:
-    """Return all that such a rule asks of a run: facts, how few batches there are, whether jobs are visible."""
-    facts = window.facts.each(catalogue.facts)
-    batches = [min(len(part), catalogue.most_batches) for part in (window, window.cold or ())]
-    return _KEY.encode((facts, batches, window.opened))
 
 
 def _needs_no_number(rule: Rule, window: Window) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from msgspec.structs import replace
 
-from advisor.catalogue import Catalogue, Condition, Rule
+from advisor.catalogue import Catalogue, Rule
 from advisor.contract import Advice, Evidence, Finding, Measured, Passed, Silenced, Skipped
 from advisor.engine.alike import Said, decided, judged_window
 from advisor.engine.conditions import Verdict, ask, ask_all, missing_because, would_decide
@@ -86,7 +86,10 @@ def judge_rule(rule: Rule, window: Window, levels: Mapping[Level, float] | None 
     """
     judged, window, levels = window, judged_window(rule, window), levels or rule.levels
     few = len(window) < rule.batches
-    unless, requires = (_facts_of(lines) if few else lines for lines in (rule.unless, rule.requires))
+    unless, requires = (
+        tuple(line for line in lines if line.fact is not None) if few else lines
+        for lines in (rule.unless, rule.requires)
+    )
     already = [ask(line, window).holds for line in unless]
     if True in already:
         return excluded(rule, unless[already.index(True)], window)
@@ -101,10 +104,6 @@ def judge_rule(rule: Rule, window: Window, levels: Mapping[Level, float] | None 
     if asked.holds is None:
         return Skipped(rule.id, "; ".join(asked.because), tuple(asked.unknown))
     return _finding(rule, window, evidence, asked, None in already or bool(asked.inferred), advice(rule, judged))
-
-
-def _facts_of(lines: Iterable[Condition]) -> tuple[Condition, ...]:
-    return tuple(line for line in lines if line.fact is not None)
 
 
 def _too_few(rule: Rule, window: Window) -> Skipped:
@@ -129,19 +128,15 @@ def _evidence(
     if rule.measure is None:
         return _seen(rule, window)
     value = measure(window, rule.measure.metric, rule.measure.stat)
+    unknown = (value.fact,) if value.fact else ()  # would give this number, or narrow it
     if isinstance(value, Missing):
-        return Skipped(rule.id, missing_because(value), _named(value))
+        return Skipped(rule.id, missing_because(value), unknown)
     level = level_of(value.safe, levels)
     if level is None and level_of(value.high, levels) is not None:
         words = in_words(value, METRICS[rule.measure.metric].unit)
         says = f"{label(rule.measure.metric)}: {words}{would_decide(value) or ': too wide to decide'}"
-        return Skipped(rule.id, says, _named(value))
+        return Skipped(rule.id, says, unknown)
     return None if level is None else (level, value)
-
-
-def _named(value: Estimate | Missing) -> tuple[str, ...]:
-    """Return the fact that would give this number, or narrow it."""
-    return (value.fact,) if value.fact else ()
 
 
 def _seen(rule: Rule, window: Window) -> tuple[Level, None] | Skipped | None:

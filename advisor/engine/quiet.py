@@ -50,7 +50,8 @@ def excluded(rule: Rule, line: Condition, window: Window) -> Passed | NotApplica
 
 def unmet(rule: Rule, window: Window, levels: Mapping[Level, float]) -> Passed | NotApplicable:
     """Return that what the rule requires is not so: by a fact, else by a number."""
-    failing = [line for line in rule.requires if _fails(line, window)]
+    answers = [(ask_all([line], window) if line.limited else ask(line, window)).holds for line in rule.requires]
+    failing = [line for line, holds in zip(rule.requires, answers, strict=True) if holds is False]
     facts = [line for line in failing if line.fact is not None]
     if facts:
         return _not_applicable(rule, "; ".join(ask_all(facts, window).because))
@@ -65,11 +66,6 @@ def passed(rule: Rule, window: Window, levels: Mapping[Level, float]) -> Passed:
     if rule.measure is None:
         return Passed(rule.id, "nothing was seen")
     return _passed(rule, window, rule.measure.metric, rule.measure.stat, next(iter(levels.values())), rule.falling)
-
-
-def _fails(line: Condition, window: Window) -> bool:
-    """Return whether the line is surely not met, including its limits on versions."""
-    return (ask_all([line], window) if line.limited else ask(line, window)).holds is False
 
 
 def _passed(rule: Rule, window: Window, metric: str, stat: str | None, limit: object, below: bool = False) -> Passed:

@@ -80,7 +80,10 @@ class RunJudge:
         self._batches = batches
         self._nothing = Batches.of(SCHEMA.empty_table())
         self._evidence = Evidence(sightings, narrow)
-        self.runs = sorted(self._evidence.runs.values(), key=_started)
+        # A run that died before its first event is what happens now.
+        self.runs = sorted(
+            self._evidence.runs.values(), key=lambda run: (run.first is None, run.first or _NEVER, run.run_id)
+        )
         self._runs_of = Counter(run.id for run in self.runs)
         self._died = Counter(run.id for run in self.runs if self._may_restart(run))
         self._seen: Counter[str | None] = Counter()
@@ -157,11 +160,6 @@ class RunJudge:
     def _given(self, run: Run) -> Mapping[str, Any]:
         """The facts that the user gives for this run."""
         return self._asked.wishes.facts(run) if self._asked.wishes else {}
-
-
-def _started(run: Run) -> tuple[bool, datetime, str]:
-    """In order of time; a run that died before its first event is what happens now."""
-    return run.first is None, run.first or _NEVER, run.run_id
 
 
 def _looked_at(batches: Batches) -> Batches:

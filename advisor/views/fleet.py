@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from advisor.contract import Counted, Fleet, FleetQuery, Input, Wins
+from advisor.contract import Fleet, FleetQuery, Input, Wins
 from advisor.views import text, wording
 from advisor.views.clean import clean_all, no_commands
 from advisor.views.markdown import escape, table
@@ -96,7 +96,8 @@ def _tables(report: Fleet) -> Iterator[tuple[int, _Part]]:
     )  # fmt: skip
     yield _QUERIES, _Part("Queries: those behind first, then by what their best step wins", "", of_query, queries)
     seen = (("Spark", report.versions), ("platforms", report.platforms), ("states", report.states))
-    yield 0, _Part("Seen", "; ".join(f"{words}: {_counts(values)}" for words, values in seen) + ".")
+    counts = (f"{words}: {', '.join(f'{each.value} ({each.queries})' for each in values)}" for words, values in seen)
+    yield 0, _Part("Seen", "; ".join(counts) + ".")
     not_judged = [(each.reason, str(each.queries), ", ".join(each.examples)) for each in report.not_judged]
     yield _MOST, _Part("Queries not judged", "", ("reason", "queries", "for example"), not_judged)
     skipped = [(each.rule, each.reason, str(each.queries)) for each in report.skipped]
@@ -128,10 +129,6 @@ def _what_to_do(query: FleetQuery) -> str:
     steps = (step for finding in query.findings for step in finding.steps)
     best = query.best_step.step if query.best_step else None
     return next((step.do for step in steps if step.step == best), query.verdict)
-
-
-def _counts(values: Iterable[Counted]) -> str:
-    return ", ".join(f"{each.value} ({each.queries})" for each in values) or text.UNKNOWN
 
 
 def _plain(part: _Part) -> str:

@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from advisor.contract import Advice, Change, Settings, Stage
+from advisor.contract import Advice, Change, Settings
 from advisor.metrics.units import interval
 
 _SESSION = ("spark.sql.", "spark.databricks.")
@@ -53,15 +53,11 @@ def parts(step: Advice) -> list[tuple[str, Paste | None]]:
     """Each group of lines that a step needs, a stage's first with its heading; None for a stage without code."""
     if not step.stages:
         return [("", paste) for paste in pastes(step.change)]
-    return [
-        ("" if nth else _heading(number, stage), paste)
-        for number, stage in enumerate(step.stages, 1)
-        for nth, paste in enumerate(pastes(stage.change) or [None])
-    ]
-
-
-def _heading(number: int, stage: Stage) -> str:
-    return f"Stage {number}: {f'{stage.do}. ' if stage.do else ''}Done when {stage.until}."
+    found: list[tuple[str, Paste | None]] = []
+    for number, stage in enumerate(step.stages, 1):
+        heading = f"Stage {number}: {f'{stage.do}. ' if stage.do else ''}Done when {stage.until}."
+        found += [("" if nth else heading, paste) for nth, paste in enumerate(pastes(stage.change) or [None])]
+    return found
 
 
 def _options(options: Mapping[str, str]) -> list[str]:
