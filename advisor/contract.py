@@ -321,34 +321,12 @@ class BatchPart(Entry, frozen=True):
     tasks: int | None = None
 
 
-class StageSpan(Entry, frozen=True):
-    """One stage on the clock of a batch: `start_ms` from the start of its first stage; `kind`, `what` as in a part."""
-
-    job: int | None
-    stage: int | None
-    kind: str | None
-    what: str | None
-    start_ms: float
-    ms: float
-    tasks: int | None
-    slots: int | None
-    slots_wait_ms: float | None = None
-
-
-class Timeline(Entry, frozen=True):
-    """The stages of one batch, which took about as long as most."""
-
-    batch_id: int | None
-    add_batch_ms: float
-    stages: tuple[StageSpan, ...]
-
-
 class InsideBatch(Entry, frozen=True):
     """What addBatch of a typical batch consists of.
 
     `ms`: of addBatch, which `parts`, in the order of a batch's life, add up to. `batches`: how many show it.
     `source`: event_log, driver_log or session. `jobs`, `stages`, `tasks`: in a typical batch. `waited_for`: other
-    queries whose tasks held the slots. `timeline`: None if the log's clock cannot place stages.
+    queries whose tasks held the slots.
     """
 
     ms: float
@@ -358,7 +336,6 @@ class InsideBatch(Entry, frozen=True):
     stages: float
     tasks: float
     waited_for: tuple[str, ...] = ()
-    timeline: Timeline | None = None
 
 
 # What a reader sees first of a query
@@ -583,16 +560,6 @@ class Screen(Entry, frozen=True):
 # Single batches, for charts
 
 
-MarkKind = Literal["restart", "change_point"]
-
-
-class Mark(Entry, frozen=True):
-    """A moment at which the run changed, and what it was."""
-
-    at: str | None
-    kind: MarkKind
-
-
 class Sample(Entry, frozen=True):
     """The judged batches together: `batch_ms` is their length at every percent of them, from 0 to 100.
 
@@ -610,7 +577,8 @@ class Series(Entry, frozen=True):
     `batches`: how many there are, of which the columns hold as many as a chart can show: where they are thinned out,
     of every stretch its first batch and its longest one. `phases_ms`: by Spark's names of the phases, those that took
     any time; `parts_ms`: parts of addBatch, where jobs were seen. `cold`: still in the warm-up; `judged`: in the
-    window; `spike`: far above the typical batch. `sample`: None where none is judged.
+    window; `spike`: far above the typical batch. `changed_at`: when the run changed within itself. `sample`: None where
+    none is judged.
     """
 
     batches: int
@@ -629,7 +597,7 @@ class Series(Entry, frozen=True):
     cold: tuple[bool, ...]
     judged: tuple[bool, ...]
     spike: tuple[bool, ...]
-    marks: tuple[Mark, ...]
+    changed_at: str | None = None
     sample: Sample | None = None
     parts_ms: dict[str, tuple[float | None, ...]] = msgspec.field(default_factory=dict)
 

@@ -497,9 +497,7 @@ def test_tidy_tables() -> None:
     with attach(session()) as advisor:
         run(advisor, 60)
         report = advisor.report()
-    frame = report.to_frame()
-    one = frame[(frame["metric"] == "trigger_execution_ms") & (frame["stat"] == "p50")]
-    assert one[["query", "value", "unit"]].to_dict("records") == [{"query": "made", "value": 100.0, "unit": "ms"}]
+    assert report.typed.queries[0].metric("trigger_execution_ms").p50 == 100.0
     assert "LG001" in set(report.findings["rule"])
 
 

@@ -59,14 +59,13 @@ def test_cold_batches_are_not_judged_and_spikes_stand_out_of_the_judged(tmp_path
     assert cold[:2].all() and not cold[3:].any()
     assert not (cold & np.array(found.judged)).any()
     assert [at for at, spike in enumerate(found.spike) if spike] == [0, 1, 42]
-    assert [mark.kind for mark in found.marks] == ["restart"]
+    assert found.changed_at is None
 
 
 def test_a_change_within_the_run_is_a_mark_and_what_lies_before_is_not_judged(tmp_path: Path) -> None:
     slow = BATCH | {"triggerExecution": 300, "addBatch": 230}
     found = series(tmp_path, [BATCH] * 40 + [slow] * 40, interval_ms=5_000)
-    change = next(mark for mark in found.marks if mark.kind == "change_point")
-    assert change.at == found.timestamp[40]
+    assert found.changed_at == found.timestamp[40]
     assert found.judged == (False,) * 40 + (True,) * 40
 
 

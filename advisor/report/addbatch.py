@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from advisor.contract import BatchPart, InsideBatch, StageSpan, Timeline
+from advisor.contract import BatchPart, InsideBatch
 from advisor.metrics.addbatch import holds, names_in
 from advisor.metrics.metric import remembered
 from advisor.metrics.state import as_spark_reports
@@ -49,7 +49,6 @@ def inside(window: Window) -> InsideBatch | None:
         parts=entries,
         **{name: round(float(window.batches[name][shown].mean()), 1) for name in ("jobs", "stages", "tasks")},
         waited_for=tuple(sorted({name for text in window.batches["waited_for"][shown] for name in names_in(text)})),
-        timeline=_timeline(window, shown),
     )
 
 
@@ -96,41 +95,3 @@ def _work(window: Window, shown: np.ndarray, name: str) -> tuple[str | None, int
     texts = Counter(_NUMBER.sub("", text).strip(" :") for text in window.stages["what"][there] if text)
     what = texts.most_common(1)[0][0] if texts and name == "table_log_ms" else None
     return what, round(median(tasks[tasks > 0]))
-
-
-def _timeline(window: Window, shown: np.ndarray) -> Timeline | None:
-    """The stages of the batch whose addBatch is nearest to the median, where they have times."""
-    length = np.where(shown, window.batches["add_batch_ms"], np.nan)
-    if np.isnan(length).all():  # records in part that tell no addBatch
-        return None
-    at = int(np.nanargmin(np.abs(length - np.nanmedian(length))))
-    rows = np.flatnonzero(window.stages["batch"] == at)
-    if not len(rows) or np.isnan([window.stages[name][rows] for name in ("submitted", "wall_ms")]).any():
-        return None
-    begins = window.stages["submitted"][rows]
-    stages = [_span(window, int(row), float(begin - begins.min())) for row, begin in zip(rows, begins, strict=True)]
-    number = float(window.batches["batch_id"][at])
-    return Timeline(
-        batch_id=None if np.isnan(number) else int(number),
-        add_batch_ms=float(length[at]),
-        stages=tuple(sorted(stages, key=lambda span: span.start_ms)),
-    )
-
-
-def _span(window: Window, row: int, start: float) -> StageSpan:
-    def number(name: str) -> int | None:
-        value = float(window.stages[name][row])
-        return None if np.isnan(value) else int(value)
-
-    waited = float(window.stages["slots_wait_ms"][row])
-    return StageSpan(
-        job=number("job"),
-        stage=number("stage"),
-        kind=window.stages["kind"][row],
-        what=window.stages["what"][row],
-        start_ms=round(start, 1),
-        ms=round(float(window.stages["wall_ms"][row]), 1),
-        tasks=number("tasks"),
-        slots=number("slots"),
-        slots_wait_ms=round(waited, 1) if waited > 0 else None,
-    )

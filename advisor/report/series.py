@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from advisor.batches import instant
-from advisor.contract import Mark, Sample, Series, moment
+from advisor.contract import Sample, Series, moment
 from advisor.metrics import Missing, measure, measured
 from advisor.metrics.latency import typical_by_batch
 from advisor.report.addbatch import part_columns
@@ -53,7 +53,7 @@ def series(run: Window, judged: Window, since: Since, *, most: int = MOST_POINTS
         cold=_flags(run.executed["cold"], at),
         judged=_flags(_among(run, judged), at),
         spike=_flags(_spikes(duration, judged), at),
-        marks=_marks(run, judged, since),
+        changed_at=moment(judged.span[0]) if since == "change_point" else None,
         sample=_sample(judged),
         **column,
         **shown,
@@ -79,7 +79,7 @@ def fewer(series: Series, most: int) -> Series:
     short: dict[str, Any] = {name: _at(values, at) for name, values in columns.items() if isinstance(values, tuple)}
     dicts = {name: of for name, of in columns.items() if isinstance(of, dict)}
     short |= {name: {key: _at(values, at) for key, values in of.items()} for name, of in dicts.items()}
-    return msgspec.structs.replace(series, **short | {"marks": series.marks})
+    return msgspec.structs.replace(series, **short)
 
 
 def _at(values: tuple[Any, ...], at: np.ndarray) -> tuple[Any, ...]:
@@ -126,11 +126,3 @@ def _spikes(duration: np.ndarray, judged: Window) -> np.ndarray:
 
 def _flags(values: np.ndarray, at: np.ndarray) -> tuple[bool, ...]:
     return tuple(bool(one) for one in values[at])
-
-
-def _marks(run: Window, judged: Window, since: Since) -> tuple[Mark, ...]:
-    """The start of the run, and where it changed within itself."""
-    marks = [Mark(at=moment(run.span[0]), kind="restart")]
-    if since == "change_point":
-        marks.append(Mark(at=moment(judged.span[0]), kind="change_point"))
-    return tuple(marks)

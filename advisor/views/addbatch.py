@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from advisor.contract import BatchPart, InsideBatch, QueryEntry, StageSpan, Timeline
+from advisor.contract import BatchPart, InsideBatch, QueryEntry
 from advisor.views import text
 
 PARTS: dict[str, tuple[str, str]] = {
@@ -59,7 +59,7 @@ def rows(query: QueryEntry) -> list[tuple[str, float, float, str]]:
 
 
 class Bar(NamedTuple):
-    """One phase, part or stage: its words, and where it lies on the clock, in percent of the batch or of addBatch.
+    """One phase or part: its words, and where it lies on the clock, in percent of the batch or of addBatch.
 
     `saved_ms`: what a step takes away at its end.
     """
@@ -82,33 +82,11 @@ def bars(inside: InsideBatch) -> list[Bar]:
     return found
 
 
-def stages(timeline: Timeline) -> list[Bar]:
-    """The stages where they lie on the clock of their batch, which begins with the first of them."""
-    whole = max([timeline.add_batch_ms, *(span.start_ms + span.ms for span in timeline.stages)])
-    return [
-        Bar(
-            f"stage {span.stage}" if span.stage is not None else "a stage",
-            span.ms,
-            100 * span.start_ms / whole,
-            100 * span.ms / whole,
-            _stage(span),
-        )
-        for span in timeline.stages
-    ]
-
-
 def counted(inside: InsideBatch) -> str:
     """`1 job, 2 stages and 4 tasks each`."""
     counts = ((inside.jobs, "job"), (inside.stages, "stage"), (inside.tasks, "task"))
     jobs, stages, tasks = (f"{number:g} {word}{'' if number == 1 else 's'}" for number, word in counts)
     return f"{jobs}, {stages} and {tasks} each"
-
-
-def _stage(span: StageSpan) -> str:
-    tasks = "" if span.tasks is None else text.plural(span.tasks, "task")
-    slots = f" on {text.plural(span.slots, 'slot')}" if span.slots and tasks else ""
-    waited = f"{text.ms(span.slots_wait_ms)} waiting for slots" if span.slots_wait_ms else ""
-    return ", ".join(words for words in (f"{tasks}{slots}", span.what or "", waited) if words)
 
 
 def slow(parts: Sequence[BatchPart]) -> str:

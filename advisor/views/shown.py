@@ -10,15 +10,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from msgspec.structs import asdict
-
 from advisor import contract
 from advisor.contract import as_json, in_pieces, plain
 from advisor.vocabulary import Level, worst
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from advisor.views.notebook import Charts, Findings
 
 
@@ -168,16 +164,3 @@ class Report(Shown):
         if self.again is None or any(query.series for query in self.typed.queries):
             return self.typed
         return self.again()
-
-    def to_frame(self) -> pd.DataFrame:
-        """One row per run, metric and statistic: query, run_id, metric, stat, value, unit; no missing ones."""
-        import pandas as pd  # noqa: PLC0415
-
-        rows = [
-            (query.name or query.id, query.run_id, metric, stat, value, found.unit)
-            for query in self.typed.queries
-            for metric, found in query.metrics.items()
-            for stat, value in asdict(found).items()
-            if isinstance(value, int | float)
-        ]
-        return pd.DataFrame(rows, columns=["query", "run_id", "metric", "stat", "value", "unit"])

@@ -81,7 +81,6 @@ def _shown(path: Path) -> None:
     for page in markdown + html:
         assert "<script>alert" not in page and "314379181489" not in page
     assert not _CALLS.search("".join(markdown))
-    report.to_frame()
 
 
 def _refused(word: str) -> None:

@@ -47,9 +47,6 @@ def test_attach_advise_apply_watch_compare(tmp_path: Path) -> None:
     assert "orders" in card and "walCommit" in card and "asyncProgressTrackingEnabled" in card
     assert "Do this first" in card and "<svg role" in card
     assert "LG001" in shown(told["report.findings"], "text/html")
-    assert "trigger_execution_ms" in shown(
-        told["report.to_frame().query(\"metric == 'trigger_execution_ms'\")"], "text/html"
-    )
     watched = shown(told["advisor.watch()"], "text/html")
     assert "orders" in watched and "stopped" in watched
     assert "typical batch" in shown(told["comparison"], "text/html")

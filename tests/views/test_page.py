@@ -252,7 +252,7 @@ def test_fewer_points_keep_the_peak_and_one_length(tmp_path: Path) -> None:
     assert query.series is not None
     short = fewer(query.series, 100)
     assert len(short.timestamp) <= 100 and max(one or 0 for one in short.trigger_execution_ms) == 5000
-    assert short.batches == query.series.batches and short.marks == query.series.marks
+    assert short.batches == query.series.batches
     lengths = {len(getattr(short, name)) for name in ("timestamp", "batch_id", "cold", "judged", "spike", "state_rows")}
     assert {len(values) for values in short.phases_ms.values()} == lengths == {len(short.timestamp)}
 

@@ -12,7 +12,6 @@ from advisor.views.charts.chart import NARROW, WIDE, Chart, Spec, layer, layered
 
 BARS_UP_TO = 150
 """Up to so many batches are drawn as bars; more become an area."""
-_MARKS: Final = {"restart": "start", "change_point": "change"}
 _CUT = 2.5
 """So many times the highest value after the warm-up is still drawn; the first batches of a run reach much further."""
 _PARTS: Final = 4
@@ -175,8 +174,9 @@ def _line(
 
 
 def _marked(series: Series) -> list[Spec]:
-    """Return the run's marks, which lie over all else."""
-    found = [{"t": mark.at, "is": _MARKS[mark.kind]} for mark in series.marks if mark.at]
+    """Return the start of the run, and its change, which lie over all else."""
+    marks = {"start": series.timestamp[0], "change": series.changed_at}
+    found = [{"t": at, "is": words} for words, at in marks.items() if at]
     if not found:
         return []
     label = {"type": "text", "align": "left", "dx": 4, "dy": 6, "y": 0, "color": "var(--ink)", "fontSize": 13}
