@@ -717,19 +717,14 @@ class BrokenRecord(Entry, frozen=True):
     times: int = 1
 
 
-class PartialRecord(Entry, frozen=True):
-    """A record that was read in part: where it begins, what it holds in words, and what it lacks by Spark's names.
+class PartialRecord(BrokenRecord, frozen=True):
+    """A record that was read in part: `reason` is what it holds, in words, and `lacks` what it lacks by Spark's names.
 
     It is judged where its durations are whole, that is where `lacks` has no durationMs, and as far as it goes where
-    they tell the length of the batch. `times`: as of a BrokenRecord.
+    they tell the length of the batch.
     """
 
-    file: str
-    offset: int
-    line: int | None
-    lacks: tuple[str, ...]
-    says: str
-    times: int = 1
+    lacks: tuple[str, ...] = ()
 
 
 class FallingBehind(Entry, frozen=True):

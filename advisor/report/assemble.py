@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -103,22 +103,18 @@ def _judge_of(reading: Reading, catalogue: Catalogue, asked: Asked, brief: bool)
 
 def input_of(reading: Reading, batches: int, by_jvm: int = 0) -> Input:
     """The counts of a reading, and what could not be read of it. `batches`: of all runs; on a cluster it holds none."""
+    records: list[tuple[tuple[str, ...] | None, dict[str, Any]]] = [
+        (b.lacks, {"file": hide(b.file), "offset": b.offset, "line": b.line, "reason": b.reason, "times": b.times})
+        for b in reading.broken
+    ]
     return Input(
         files=reading.files,
         bytes=reading.bytes,
         events=reading.events,
         idle=reading.idle,
         duplicates=reading.duplicates,
-        broken=tuple(
-            BrokenRecord(file=hide(b.file), offset=b.offset, line=b.line, reason=b.reason, times=b.times)
-            for b in reading.broken
-            if b.lacks is None
-        ),
-        partial=tuple(
-            PartialRecord(file=hide(b.file), offset=b.offset, line=b.line, lacks=b.lacks, says=b.reason, times=b.times)
-            for b in reading.broken
-            if b.lacks is not None
-        ),
+        broken=tuple(BrokenRecord(**told) for lacks, told in records if lacks is None),
+        partial=tuple(PartialRecord(**told, lacks=lacks) for lacks, told in records if lacks is not None),
         falling_behind=falling_behind(reading.overruns),
         progress_needs=_needs(reading, batches),
         read_by_jvm=by_jvm,

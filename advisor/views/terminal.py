@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 from msgspec.structs import replace
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from advisor.contract import Advice, BrokenRecord, Finding, Input, PartialRecord, QueryEntry, Report, Session
+from advisor.contract import Advice, BrokenRecord, Finding, Input, QueryEntry, Report, Session
 from advisor.views import addbatch, first_screen, text, wording
 from advisor.views.clean import clean_all
 from advisor.views.comparison import proof_by_run
@@ -20,7 +20,6 @@ from advisor.views.screen import STATE_STYLES, print_screen
 from advisor.views.selection import FIRST_QUERIES, Selection, by_reason, selection, selections, setting, unknown_facts
 from advisor.vocabulary import TAKES_IN_WORDS
 
-_Record = TypeVar("_Record", BrokenRecord, PartialRecord)
 Rows = list[tuple[str, str]]
 Screens = Callable[[list[Selection]], Iterator[tuple[Selection, list[str]]]]
 
@@ -62,8 +61,8 @@ def report_as_text(
     if batches:
         _without_progress(page, report.input)
     few = None if everything else _FEW
-    _records(page, "Partial", report.input.partial, wording.partial, few)
-    _records(page, "Not readable", report.input.broken, wording.unread, few)
+    _records(page, "Partial", report.input.partial, few)
+    _records(page, "Not readable", report.input.broken, few)
     _session(page, report.session)
     return written(page)
 
@@ -245,15 +244,13 @@ def _without_progress(page: Console, read: Input) -> None:
         indented(page, Text(f"{read.progress_needs}."))
 
 
-def _records(
-    page: Console, title: str, records: Sequence[_Record], words: Callable[[_Record], str], few: int | None
-) -> None:
+def _records(page: Console, title: str, records: Sequence[BrokenRecord], few: int | None) -> None:
     """Print where each record stands that is not whole, and what is to be said of it."""
     if records:
         heading(page, f"{title}: {text.plural(wording.records(records), 'record')}")
     for one in records[:few]:  # a path is long: its line is left to the terminal
         page.print(Text(f"  {wording.place(one)}", style="dim"), soft_wrap=True)
-        indented(page, Text(words(one)), 4)
+        indented(page, Text(wording.unread(one)), 4)
     if more := wording.records(records[few:]) if few else 0:
         page.print(Text(f"  {text.plural(more, 'more record')}: --all", style="dim"))
 

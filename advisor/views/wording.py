@@ -266,28 +266,21 @@ def suppression(entry: Silenced) -> str:
     return entry.reason + (f" (until {entry.until})" if entry.until else "")
 
 
-def partial(record: PartialRecord) -> str:
-    """What a partial record says, and what it lacks."""
-    lacks = ", ".join(PARTS.get(part, part) for part in record.lacks)
-    found = f"{lacks} missing or cut off" if lacks else "complete, but not in the usual form"
-    return f"{record.says} ({found}){_others(record)}"
-
-
 def unread(record: BrokenRecord) -> str:
-    """Why a record could not be read."""
-    return record.reason + _others(record)
+    """Why a record could not be read; of a partial one what it holds, and what it lacks."""
+    said = record.reason
+    if isinstance(record, PartialRecord):
+        lacks = ", ".join(PARTS.get(part, part) for part in record.lacks)
+        said += f" ({lacks} missing or cut off)" if lacks else " (complete, but not in the usual form)"
+    return said + (f"; {record.times - 1:,} more are not listed" if record.times > 1 else "")
 
 
-def records(entries: Iterable[BrokenRecord | PartialRecord]) -> int:
+def records(entries: Iterable[BrokenRecord]) -> int:
     """How many records these entries stand for."""
     return sum(entry.times for entry in entries)
 
 
-def _others(record: BrokenRecord | PartialRecord) -> str:
-    return f"; {record.times - 1:,} more are not listed" if record.times > 1 else ""
-
-
-def place(broken: BrokenRecord | PartialRecord) -> str:
+def place(broken: BrokenRecord) -> str:
     """Where a record stands that is not whole."""
     line = f" line {broken.line:,}" if broken.line is not None else ""
     return f"{broken.file}{line} (byte {broken.offset:,})"

@@ -46,7 +46,7 @@ def report(folder: Path, text: str) -> Report:
 
 def partial(folder: Path, text: str) -> list[str]:
     """What the report says of each partial record."""
-    return [wording.partial(record) for record in report(folder, text).typed.input.partial]
+    return [wording.unread(record) for record in report(folder, text).typed.input.partial]
 
 
 def why_not(query: dict[str, Any], rule: str) -> str:
