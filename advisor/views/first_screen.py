@@ -162,7 +162,7 @@ def closest(query: QueryEntry) -> list[str]:
 # The numbers
 
 
-def latency_now_and_then(query: QueryEntry) -> str:
+def latency(query: QueryEntry) -> str:
     """Return `p50 218 ms   p99 536 ms   → about 160 ms (p50) with the step`, or why there is none."""
     found = query.metric("record_latency_ms")
     if found.p50 is None:
@@ -171,11 +171,11 @@ def latency_now_and_then(query: QueryEntry) -> str:
     if query.value("trigger") == "real_time":  # of one batch, too, the events hold both
         spread = f"p50 {text.ms(found.p50)}   p99 {text.ms(found.p99)}"
     now = f"{at_least(query)}{spread}{_target(query, found)}{_moving(query.trend.record_latency_ms, text.ms)}"
-    then = latency_then(query)
+    then = _with_the_step(query)
     return f"{now}   → {then}" if then else now
 
 
-def latency_then(query: QueryEntry) -> str:
+def _with_the_step(query: QueryEntry) -> str:
     """Return `about 160 ms (p50) with the step`; empty where nothing is known of that, or it stays as it is."""
     found, after = query.metric("record_latency_ms"), query.screen.after
     if after is None or found.p50 is None:

@@ -113,7 +113,7 @@ def _headline(query: QueryEntry) -> Text:
 def _numbers(chosen: Selection, proof: Sequence[str], width: int) -> Iterator[tuple[int, str, Text]]:
     query = chosen.query
     if query.window.batches:
-        yield _MUST, "Latency", Text(first_screen.latency_now_and_then(query))
+        yield _MUST, "Latency", Text(first_screen.latency(query))
         yield _MUST, "Batch", Text(first_screen.batch_headroom_lag(query))
         if words := first_screen.capacity(query):
             asked = query.value("load_factor") or query.value("outage_minutes")

@@ -147,7 +147,7 @@ def _section(page: Console, title: str, rows: Rows) -> None:
 def _summary(chosen: Selection, proof: list[str]) -> Rows:
     query = chosen.query
     rows = [("" if nth else "Target", words) for nth, words in enumerate(first_screen.target(query))]
-    rows += [("Latency", wording.latency(query)), ("Lag", wording.lag(query))]
+    rows += [("Latency", first_screen.latency(query)), ("Lag", wording.lag(query))]
     rows += [("Capacity", words)] if (words := first_screen.capacity(query) or wording.no_capacity(query)) else []
     rows += [("" if nth else "Changed", line) for nth, line in enumerate(wording.change(query))]
     rows += [("" if nth else "Proof", line) for nth, line in enumerate(proof)]

@@ -83,17 +83,6 @@ def percentile(query: QueryEntry, stat: Literal["p50", "p99"]) -> str:
     return "-" if value is None else text.ms(value)
 
 
-def latency(query: QueryEntry) -> str:
-    """Record latency with its trend in words, or why there is none."""
-    found = query.metric("record_latency_ms")
-    if found.p50 is None:
-        return not_known(found)
-    one = query.window.batches == 1 and query.value("trigger") != "real_time"  # whose events tell both
-    told = f"{text.ms(found.p50)} (one batch)" if one else f"p50 {text.ms(found.p50)}, p99 {text.ms(found.p99)}"
-    words = f"{at_least(query)}{told}, from created to visible, estimated"
-    return words + trend(query.trend.record_latency_ms, text.ms)
-
-
 def at_least(query: QueryEntry) -> str:
     """What stands before a latency where more waits than the sources tell."""
     return "at least " if query.screen.backlog_untold else ""

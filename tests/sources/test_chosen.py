@@ -11,7 +11,7 @@ import pytest
 import advisor
 from advisor.progress.fragment import read_fragment
 from advisor.progress.partial import of_fragment
-from advisor.views import wording
+from advisor.views import first_screen, wording
 from advisor.views.shown import Report
 from tests.made import event
 from tests.sources.reading import told
@@ -73,7 +73,7 @@ def test_the_budget_is_of_the_batch_where_phases_are_left_out(tmp_path: Path) ->
 def test_a_latency_of_rows_that_come_faster_than_they_are_processed_is_the_least(tmp_path: Path) -> None:
     query = report(tmp_path, BEHIND).typed.queries[0]
     assert query.screen.backlog_untold
-    assert wording.latency(query).startswith("at least ")
+    assert first_screen.latency(query).startswith("at least ")
 
 
 def test_a_furthest_partition_that_is_told_is_not_said_to_be_silent(tmp_path: Path) -> None:
