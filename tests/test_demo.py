@@ -16,9 +16,8 @@ from click.testing import CliRunner
 
 from advisor.cli import main
 from advisor.demo import Stage, run
-from advisor.demo.loop import WORKLOADS, _applicable
+from advisor.demo.loop import _applicable
 from advisor.demo.spark import spark_missing, uninterrupted
-from advisor.errors import UsageError
 from tests.views.reports import ASYNC, advice
 
 ROOT = Path(__file__).parents[1]
@@ -123,11 +122,6 @@ def test_without_the_extra_that_draws_it_the_demonstration_ends_with_how_to_get_
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     ran = CliRunner().invoke(main, ["demo", "--no-spark"])
     assert ran.exit_code == 0 and "streaming-latency-advisor[page]" in ran.output.splitlines()[-1]
-
-
-def test_an_unknown_workload_is_refused_before_anything_runs() -> None:
-    with pytest.raises(UsageError, match=", ".join(WORKLOADS)):
-        demonstrated(workload="stateles")
 
 
 @pytest.mark.parametrize(

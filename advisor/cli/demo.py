@@ -15,12 +15,8 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Advise on a recorded log and on a stream that runs here.")
-@click.option(
-    "--workload", default="stateless", show_default=True, type=click.Choice(["stateless", "stateful"]),
-    help="Which stream to run. Each one gets different advice.",
-)  # fmt: skip
 @click.option("--no-spark", is_flag=True, help="Advise on the recorded log only, and start no stream.")
-def demo(workload: str, no_spark: bool) -> None:
+def demo(no_spark: bool) -> None:
     """Advise on a recorded log, then on a stream that runs here. Restart the stream as advised, and measure the effect.
 
     The demonstration prints as it goes, so it takes no --format. Its last report is also written as a page.
@@ -35,7 +31,7 @@ def demo(workload: str, no_spark: bool) -> None:
         show(rendered(report, {"form": "text", "output": None, "no_color": False}))
 
     advance = _bar if sys.stderr.isatty() else _lines()
-    run(Stage(click.echo, printed, advance), workload=workload, no_spark=no_spark)
+    run(Stage(click.echo, printed, advance), no_spark=no_spark)
     click.echo(_page(shown[-1]))
 
 

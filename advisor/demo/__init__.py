@@ -6,9 +6,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from advisor.api import analyze
-from advisor.demo.loop import WORKLOADS, Stage, run_loop
+from advisor.demo.loop import Stage, run_loop
 from advisor.demo.spark import LOG, NoSparkError, spark_missing, started
-from advisor.errors import UsageError
 
 __all__ = ["Stage", "run", "sample"]
 
@@ -23,25 +22,23 @@ def sample() -> Path:
     return shipped if shipped.is_file() else package.parent / _RECORDED
 
 
-def run(stage: Stage, *, workload: str = "stateless", no_spark: bool = False) -> None:
+def run(stage: Stage, *, no_spark: bool = False) -> None:
     """Advise on the shipped log; where Spark can run, on a stream that runs here, and measure what the advice did.
 
-    Nothing is left behind, also on Ctrl-C. Raises UsageError for an unknown workload.
+    Nothing is left behind, also on Ctrl-C.
     """
-    if workload not in WORKLOADS:
-        raise UsageError(f"workload {workload!r}", "there is no such workload", f"use one of {', '.join(WORKLOADS)}")
     stage.say("1. A log that Spark 4.3.0 wrote: a stateless stream, checkpoint on a local disk.\n")
     stage.show(analyze([str(sample())]))
     missing = "--no-spark was given" if no_spark else spark_missing()
     if missing:
         stage.say(f"\n2. No stream runs here: {missing}.")
     else:
-        _live(stage, workload)
+        _live(stage)
     stage.say("\nNow your own log: latency-advisor analyze driver.log")
 
 
-def _live(stage: Stage, workload: str) -> None:
-    stage.say(f"\n2. A stream that runs here, with the advisor attached: {WORKLOADS[workload].words}.\n")
+def _live(stage: Stage) -> None:
+    stage.say("\n2. A stream that runs here, with the advisor attached: rows without state.\n")
     with TemporaryDirectory(prefix="latency-advisor-demo-", ignore_cleanup_errors=True) as name:
         stage.advance("starting Spark", 0.0)
         place = Path(name)
@@ -49,7 +46,7 @@ def _live(stage: Stage, workload: str) -> None:
             with started(place) as spark:
                 if address := spark.sparkContext.uiWebUrl:
                     stage.say(f"Its UI while it runs; in another terminal: latency-advisor watch {address}\n")
-                run_loop(spark, WORKLOADS[workload], place, stage)
+                run_loop(spark, place, stage)
         except NoSparkError as error:
             stage.say(f"No stream runs here: Spark did not start: {error}")
             return

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -30,28 +30,6 @@ FIRST_SECONDS: Final = 35.0
 BOTH_SECONDS: Final = 80.0
 """The longest that both take: the whole demonstration ends within two minutes on a slow machine too."""
 _STEP_SECONDS: Final = 0.5
-_ROCKSDB: Final = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-
-
-@dataclass(frozen=True)
-class Workload:
-    """A stream that runs anywhere: what is computed of the rows, and the session's settings at its start."""
-
-    words: str
-    made: Callable[[Any], Any]
-    mode: str = "append"
-    conf: Mapping[str, str] = field(default_factory=dict)
-
-
-WORKLOADS: Final[Mapping[str, Workload]] = {
-    "stateless": Workload("rows without state", lambda rows: rows.selectExpr("value", "value % 100 AS bucket")),
-    "stateful": Workload(
-        "a count by 5,000 keys in RocksDB",
-        lambda rows: rows.selectExpr("value % 5000 AS bucket").groupBy("bucket").count(),
-        "update",
-        {"spark.sql.shuffle.partitions": "2", "spark.sql.streaming.stateStore.providerClass": _ROCKSDB},
-    ),
-}
 
 
 @dataclass(frozen=True)
@@ -63,28 +41,27 @@ class Stage:
     advance: Callable[[str, float], None]
 
 
-def run_loop(spark: Any, workload: Workload, place: Path, stage: Stage, *, batches: int = BATCHES) -> Comparison | None:
+def run_loop(spark: Any, place: Path, stage: Stage, *, batches: int = BATCHES) -> Comparison | None:
     """Run the stream, advise on it, restart it with the report's best step, and compare.
 
     Return the comparison, None where no step can be applied here or the runs cannot be compared. No query is left
     running.
     """
     with attach(spark, on_finding=lambda _: None) as advisor:
-        return _Loop(spark, advisor, workload, place, stage, batches).run()
+        return _Loop(spark, advisor, place, stage, batches).run()
 
 
 @dataclass
 class _Loop:
     spark: Any
     advisor: LiveAdvisor
-    workload: Workload
     place: Path
     stage: Stage
     batches: int
 
     def run(self) -> Comparison | None:
         begin = time.monotonic()
-        with self._running(self.workload.conf, {}) as first:
+        with self._running({}, {}) as first:
             first.wait("as it is", self.batches, begin + FIRST_SECONDS)
         report = self.advisor.report()
         self.stage.show(report)
@@ -125,7 +102,7 @@ class _Loop:
             self.spark.conf.set(key, value)
         # rate-micro-batch has rows for every batch; rate releases them by whole seconds, and most triggers find none.
         rows = self.spark.readStream.format("rate-micro-batch").option("rowsPerBatch", "1000").load()
-        writer = self.workload.made(rows).writeStream.format("noop").queryName("demo").outputMode(self.workload.mode)
+        writer = rows.selectExpr("value", "value % 100 AS bucket").writeStream.format("noop").queryName("demo")
         writer = writer.options(checkpointLocation=(self.place / "checkpoint").as_uri(), **options)
         run = _Run(self.advisor, writer.start(), self.stage.advance)
         try:

@@ -25,7 +25,6 @@ def trial(
     safe_sink: bool = False,
     safe_source: bool = False,
     state_rows: int | None = None,
-    latency: Any = None,
     most_runs: int | None = None,
     rules: Iterable[str | Path] = (),
     say: Callable[[str], None] | None = None,
@@ -40,7 +39,7 @@ def trial(
     and `say` hears how long it will take. `place`: a directory that the whole
     cluster reaches, below which everything is written and then removed. `safe_sink`, `safe_source`: your word that
     a sink (foreach, foreachBatch) acts nowhere else, that reading takes nothing from others. `state_rows`: rows of
-    state from which on batches count. `latency(setup)`: a context manager around each run that measures record latency.
+    state from which on batches count.
     Raises UsageError for what a trial must not touch and for what was asked wrongly.
     """
     from advisor.catalogue import rules_to_judge_by  # noqa: PLC0415
@@ -58,5 +57,5 @@ def trial(
     length.check()
     check_unbuilt(build, permissions)
     judges = rules_to_judge_by([Path(rule) for rule in rules])
-    runner = Runner(session_of(spark), build, warm_up, permissions, latency, judges)
+    runner = Runner(session_of(spark), build, warm_up, permissions, judges)
     return Bench(runner, place, say or (lambda _: None), length).tried(list(steps))

@@ -87,9 +87,10 @@ class Runner:
         build: Callable[[Setup], Any],
         bounds: Bounds,
         permissions: Permissions,
-        latency: Any,
         catalogue: Catalogue,
+        latency: Any = None,
     ) -> None:
+        """`latency(setup)`: a context manager around each run that measures record latency."""
         self.spark, self.build, self.bounds, self.permissions = spark, build, bounds, permissions
         self.latency: Any = latency or (lambda _: nullcontext(lambda *_: {}))
         self.catalogue = catalogue

@@ -96,7 +96,7 @@ class Benchmark:
         query = self._query(planned.cell)
         # Reading the lab's source takes nothing from others.
         vouched = Permissions(source=True)
-        runner = Runner(self.spark, query.build, self.bounds, vouched, query.latency, self.judges)
+        runner = Runner(self.spark, query.build, self.bounds, vouched, self.judges, query.latency)
         name = f"offsets-{uuid.uuid4().hex[:12]}"
         place = f"{self.servers.places[planned.cell.checkpoint]}/{name}"
         return runner.run(variant(planned), name, place, warms_up=warms_up)
