@@ -561,12 +561,8 @@ class Screen(Entry, frozen=True):
 
 
 class Sample(Entry, frozen=True):
-    """The judged batches together: `batch_ms` is their length at every percent of them, from 0 to 100.
+    """The rows and the length of single judged batches, at most 400 of them, evenly spread."""
 
-    `rows` and `rows_ms`: the rows and the length of single batches, at most 400 of them, evenly spread.
-    """
-
-    batch_ms: tuple[float, ...]
     rows: tuple[float, ...]
     rows_ms: tuple[float, ...]
 
@@ -790,12 +786,11 @@ _NO_METRIC = Metric()
 
 
 class Regime(Entry, frozen=True):
-    """One side of a change: its batches, and their metrics by name and statistic."""
+    """One side of a change: its batches."""
 
     first: str | None
     last: str | None
     batches: int
-    metrics: dict[str, dict[str, float]]
 
 
 class Changed(Entry, frozen=True):

@@ -6,7 +6,7 @@ import numpy as np
 
 from advisor.catalogue import ranking
 from advisor.contract import Changed, Regime, Trend, Trends, moment
-from advisor.metrics import Estimate, measure, measured
+from advisor.metrics import Estimate, measured
 from advisor.metrics.flow import SAME_LOAD, passed_ms, rows_taken
 from advisor.metrics.latency import typical_by_batch
 from advisor.metrics.phases import LACKING, budget
@@ -15,13 +15,6 @@ from advisor.metrics.units import milliseconds, number
 from advisor.statistics import known, median
 from advisor.vocabulary import Direction, Since
 from advisor.window import Window
-
-COMPARED = (
-    ("trigger_execution_ms", "p50"),
-    ("record_latency_ms", "p50"),
-    ("record_latency_ms", "p99"),
-    ("input_rows", "p50"),
-)
 
 _UNKNOWN = Trend(direction="unknown", per_hour=None)
 
@@ -35,13 +28,8 @@ def change(before: Window, now: Window, because: Since) -> Changed | None:
 
 
 def _side(window: Window) -> Regime:
-    metrics: dict[str, dict[str, float]] = {}
-    for name, stat in COMPARED:
-        value = measure(window, name, stat)
-        if isinstance(value, Estimate):
-            metrics.setdefault(name, {})[stat] = round(value.safe, 1)
     first, last = map(moment, window.span)
-    return Regime(first=first, last=last, batches=len(window), metrics=metrics)
+    return Regime(first=first, last=last, batches=len(window))
 
 
 def _says(before: Window, now: Window, since: str) -> str:

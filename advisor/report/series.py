@@ -89,13 +89,11 @@ def _at(values: tuple[Any, ...], at: np.ndarray) -> tuple[Any, ...]:
 def _sample(judged: Window) -> Sample | None:
     """The judged batches without regard to time: thinned out for peaks they would tell another distribution."""
     duration, rows = judged.batches["trigger_execution_ms"], judged.batches["input_rows"]
-    known = duration[~np.isnan(duration)]
-    if not len(known):
-        return None
     present = np.flatnonzero(~np.isnan(duration) & ~np.isnan(rows))
+    if not len(present):
+        return None
     spread = present[np.linspace(0, len(present) - 1, min(len(present), MOST_SAMPLED)).astype(int)]
     return Sample(
-        batch_ms=tuple(float(f"{one:.6g}") for one in np.quantile(known, np.linspace(0, 1, 101))),
         rows=tuple(float(one) for one in rows[spread]),
         rows_ms=tuple(float(one) for one in duration[spread]),
     )

@@ -23,7 +23,7 @@ CARDS = 10
 WITH_CHARTS = 3
 """Of these, so many with charts."""
 POINTS = 160
-_CHARTS = ("phases", "latency", "distribution")
+_CHARTS = ("phases", "latency")
 _NUMBER = itertools.count(1)
 """Prefix of the names within one drawing, so that they differ from another cell's."""
 COPIES: Final = (

@@ -149,7 +149,7 @@ def _summary(chosen: Selection, proof: list[str]) -> Rows:
     rows = [("" if nth else "Target", words) for nth, words in enumerate(first_screen.target(query))]
     rows += [("Latency", first_screen.latency(query)), ("Lag", wording.lag(query))]
     rows += [("Capacity", words)] if (words := first_screen.capacity(query) or wording.no_capacity(query)) else []
-    rows += [("" if nth else "Changed", line) for nth, line in enumerate(wording.change(query))]
+    rows += [("Changed", query.changed.says)] if query.changed else []
     rows += [("" if nth else "Proof", line) for nth, line in enumerate(proof)]
     rows += [("Judged", wording.window(query))]
     if chosen.earlier:

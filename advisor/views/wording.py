@@ -8,7 +8,6 @@ from typing import Literal
 from advisor.contract import (
     Advice,
     BrokenRecord,
-    Changed,
     ComparedRun,
     Conflict,
     Evidence,
@@ -25,12 +24,10 @@ from advisor.contract import (
     WorstBatch,
 )
 from advisor.facts import value_in_words, version_in_words
-from advisor.metrics import label
 from advisor.progress import PARTS
 from advisor.views import text
 from advisor.views.addbatch import slow
 
-_STATS = ("typical", "p50", "p99")
 _LONGEST_NAME = 200
 
 
@@ -126,25 +123,6 @@ def trend(found: Trend, words: Callable[[float], str]) -> str:
     if found.direction == "steady" or not found.per_hour:
         return f"; {found.direction}"
     return f"; {found.direction} by {words(abs(found.per_hour))} an hour"
-
-
-def change(query: QueryEntry) -> list[str]:
-    """Since when the run is as it is and what changed, in one or two lines; empty if nothing did."""
-    changed = query.changed
-    return [changed.says, *_before_after(query, changed)] if changed else []
-
-
-def _before_after(query: QueryEntry, changed: Changed) -> list[str]:
-    parts = []
-    for metric, before in changed.before.metrics.items():
-        after = changed.after.metrics.get(metric, {})
-        for stat in _STATS:
-            old, new = before.get(stat), after.get(stat)
-            if old is not None and new is not None and old != new:
-                unit = query.metric(metric).unit or ("ms" if metric.endswith("_ms") else None)
-                name = label(metric) + ("" if stat == "typical" else f" {stat}")
-                parts.append(f"{name} {text.amount(old, unit)} → {text.amount(new, unit)}")
-    return [" · ".join(parts)] if parts else []
 
 
 def window(query: QueryEntry) -> str:

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from advisor.api import analyze
-from advisor.contract import Advice, Promise, QueryEntry
+from advisor.contract import QueryEntry
 from advisor.views.charts import Chart, charts
 from advisor.views.charts.bars import before_and_after
 from tests.made import events
@@ -29,40 +29,6 @@ def drawn(query: QueryEntry) -> dict[str, Chart]:
     return {chart.name: chart for chart in charts(query, query.series)}
 
 
-def promising(query: QueryEntry, saves: Promise | None, legal: str = "yes") -> QueryEntry:
-    """The query with a best step that promises this."""
-    assert query.best_step is not None
-    step: Advice = msgspec.structs.replace(query.best_step.advice, saves_ms=saves, legal=legal)  # type: ignore[arg-type]
-    return msgspec.structs.replace(query, best_step=msgspec.structs.replace(query.best_step, advice=step))
-
-
-def test_the_promise_is_a_band_that_lies_as_far_left_of_the_batches_as_it_saves(tmp_path: Path) -> None:
-    query = promising(made(tmp_path, [BATCH] * 40), Promise(10.0, 20.0, 50.0))
-    chart = drawn(query)["distribution"]
-    band, expected, now = chart.spec["layer"]
-    middle = band["data"]["values"][50]
-    assert (middle["ms"], middle["high"]) == (50, 90)
-    assert (expected["data"]["values"][50]["ms"], now["data"]["values"][50]["ms"]) == (80, 100)
-    assert "half take at most 50 ms to 90 ms, 80 ms expected" in chart.words
-
-
-@pytest.mark.parametrize(("saves", "legal"), [(None, "yes"), (Promise(10.0, 20.0, 50.0), "no")])
-def test_where_nothing_is_promised_or_spark_refuses_only_what_is_stands_there(
-    tmp_path: Path, saves: Promise | None, legal: str
-) -> None:
-    chart = drawn(promising(made(tmp_path, [BATCH] * 40), saves, legal))["distribution"]
-    assert len(chart.spec["layer"]) == 1 and "After the step" not in chart.words
-    assert chart.spec["layer"][0]["encoding"]["color"]["legend"] is None
-
-
-def test_a_step_that_ends_slow_batches_moves_no_other_batch(tmp_path: Path) -> None:
-    query = promising(made(tmp_path, [BATCH] * 40), Promise(10.0, 20.0, 50.0))
-    assert query.best_step is not None
-    step = msgspec.structs.replace(query.best_step.advice, saves_of="spike_share")
-    chart = drawn(msgspec.structs.replace(query, best_step=msgspec.structs.replace(query.best_step, advice=step)))
-    assert len(chart["distribution"].spec["layer"]) == 1 and "After the step" not in chart["distribution"].words
-
-
 def test_each_batch_of_a_few_says_what_it_took(tmp_path: Path) -> None:
     few, many = (drawn(made(tmp_path, [BATCH] * number))["phases"] for number in (40, 160))
     said = [layer["data"]["values"] for layer in few.spec["layer"] if layer["mark"].get("aria")]
@@ -72,11 +38,6 @@ def test_each_batch_of_a_few_says_what_it_took(tmp_path: Path) -> None:
     assert not [layer for layer in many.spec["layer"] if layer["mark"].get("aria")]
     svg = pytest.importorskip("advisor.views.charts").drawn(few, "x")
     assert svg.count("<title>batch ") == 40 and "aria-roledescription" not in svg
-
-
-def test_an_upper_bound_is_a_band_without_a_line(tmp_path: Path) -> None:
-    chart = drawn(promising(made(tmp_path, [BATCH] * 40), Promise(0.0, None, 50.0)))["distribution"]
-    assert len(chart.spec["layer"]) == 2 and "expected" not in chart.words
 
 
 def test_the_fit_is_drawn_where_there_is_one(tmp_path: Path) -> None:
@@ -99,7 +60,7 @@ def test_the_fit_is_drawn_where_there_is_one(tmp_path: Path) -> None:
 def test_a_finding_is_marked_over_the_batches_that_it_stands_on(tmp_path: Path) -> None:
     query = made(tmp_path, [BATCH] * 40)
     found = drawn(query)
-    assert query.findings[0].rule in found["phases"].of and not found["distribution"].of
+    assert query.findings[0].rule in found["phases"].of
     shade, label = found["phases"].spec["layer"][0], found["phases"].spec["layer"][-1]
     assert shade["mark"]["color"] == f"var(--{query.level})"
     assert query.findings[0].rule in label["data"]["values"][0]["rules"]

@@ -9,7 +9,7 @@ from typing import Final
 from advisor.contract import Finding, QueryEntry, Series
 from advisor.views.charts.chart import Chart, Spec, can_draw, drawn, layer, library
 from advisor.views.charts.overtime import TIME, over_time
-from advisor.views.charts.sample import cost_of_rows, distribution
+from advisor.views.charts.sample import cost_of_rows
 from advisor.vocabulary import worst
 
 __all__ = ["Chart", "can_draw", "charts", "drawn", "library"]
@@ -28,8 +28,7 @@ def charts(query: QueryEntry, series: Series | None) -> list[Chart]:
         return []
     found = over_time(query, series)
     if series.sample is not None:
-        cost = cost_of_rows(query, series.sample)
-        found += [distribution(query, series.sample), *([cost] if cost else [])]
+        found += filter(None, [cost_of_rows(query, series.sample)])
     return list(_with_findings(found, query, series))
 
 
