@@ -42,7 +42,7 @@ def test_every_column_has_one_value_per_batch(tmp_path: Path) -> None:
     columns = [
         getattr(found, name)
         for name in found.__struct_fields__
-        if name not in ("batches", "phases_ms", "parts_ms", "marks", "sample")
+        if name not in ("batches", "phases_ms", "parts_ms", "changed_at", "sample")
     ]
     assert found.batches == 40
     assert {len(column) for column in (*columns, *found.phases_ms.values())} == {40}
