@@ -655,3 +655,5 @@ def test_a_probe_hears_whether_queries_go_on(monkeypatch: pytest.MonkeyPatch) ->
         advisor.onQueryTerminated(ended("no such table"))
         assert advisor.recorder.worker.flush(SECONDS)
         assert asked(advisor)[0] == 503
+        monkeypatch.setattr(advisor._session, "active", lambda: 1 / 0)
+        assert asked(advisor) == (503, {"status": "unknown", "error": "ZeroDivisionError"})

@@ -202,7 +202,12 @@ class LiveAdvisor(SessionListener):
         return frame
 
     def health(self) -> tuple[bool, dict[str, Any]]:
-        """Whether every query goes on, and a word for each that runs; what died counts until another runs."""
+        """Whether every query goes on, and a word for each that runs; what died counts until another runs.
+
+        Raises what a session raises that does not answer: what it says of its queries would be old.
+        """
+        if not self._session.stopped():
+            self._session.active()
         live, reading = self.recorder.store.live(), self.recorder.store.reading()
         words = stalls(replace(reading, doing=self._doing()))
         queries = [{"id": id, "run_id": run, **_in_short(words.get(run))} for run, id in live.items()]
@@ -339,8 +344,8 @@ class LiveAdvisor(SessionListener):
     def _look_after(self) -> None:
         """Spark Connect drops every listener when its stream of events breaks: come back."""
         if not self.recorder.detached and self._session.lost(self):
-            self.recorder.trouble("the stream of events broke, the listener was added again")
             self._session.add(self)
+            self.recorder.trouble("the stream of events broke, the listener was added again")
 
     def _changed(self, id: str, run_id: str, ended: bool) -> None:
         self._news.tell(ended=ended)

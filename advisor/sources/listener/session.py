@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from datetime import datetime, timezone
 from typing import Any, Final, NamedTuple, TypeVar
@@ -18,8 +19,10 @@ from advisor.sources.listener.execution import Told, attempt, of_batch, of_start
 LEAVING_SECONDS: Final = 30.0
 _LOOKS: Final = 5
 """At a query's status, where one look does not show that it waits."""
-ANSWER_SECONDS: Final = 60.0
-"""How long a server of Spark Connect is waited for: of one that is gone PySpark asks again for ten minutes."""
+ANSWER_SECONDS: Final = 10.0
+"""How long a server of Spark Connect is waited for: PySpark asks one that is gone again for ten minutes."""
+ADD_SECONDS: Final = 60.0
+"""The same where a listener is added."""
 
 _T = TypeVar("_T")
 
@@ -129,13 +132,31 @@ class _Connect:
         self._spark = spark
         self.key = f"connect:{spark.session_id}"
         self.log = f"connect-{spark.session_id}"
+        self._asked: dict[object, float] = {}
+        """When each question was asked that has no answer yet."""
+
+    def _answered(self, ask: Callable[[], _T], seconds: float | None = None) -> _T:
+        """Return what `ask` gives; TimeoutError where it takes too long, at once while an earlier question does."""
+        late = TimeoutError("the server of Spark Connect does not answer; what it sent before is kept")
+        question, now = object(), time.monotonic()
+        if any(now - begun >= ANSWER_SECONDS for begun in list(self._asked.values())):
+            raise late
+        self._asked[question] = now
+
+        def asked() -> _T:
+            try:
+                return ask()
+            finally:
+                del self._asked[question]
+
+        return within(asked, seconds or ANSWER_SECONDS, late)
 
     def stopped(self) -> bool:
         return bool(self._spark.is_stopped)
 
     def add(self, listener: Any) -> None:
         """Register a listener; after a dead thread of events, those again that it leaves without any."""
-        answered(lambda: self._add(listener))
+        self._answered(lambda: self._add(listener), max(ADD_SECONDS, ANSWER_SECONDS))
 
     def _add(self, listener: Any) -> None:
         """This one first: what kills the thread in another one does so behind it."""
@@ -155,7 +176,7 @@ class _Connect:
         Not by PySpark's removeListener: for the last listener that waits, with a lock in hand, for the thread of events
         to end, which waits for the same lock as soon as one more event comes (4.0 to 4.3).
         """
-        answered(lambda: self._remove(listener))
+        self._answered(lambda: self._remove(listener))
 
     def _remove(self, listener: Any) -> None:
         bus = self._spark.streams._sqlb
@@ -187,24 +208,25 @@ class _Connect:
         return listener not in bus._listener_bus or _is_dead(bus)
 
     def active(self) -> list[tuple[str, str, str | None]]:
-        running = answered(lambda: list(self._spark.streams.active))
+        running = self._answered(lambda: list(self._spark.streams.active))
         return [(str(query.id), str(query.runId), query.name) for query in running]
 
+    def _found(self, run_id: str) -> list[Any]:
+        return [query for query in self._spark.streams.active if str(query.runId) == run_id]
+
     def recent(self, run_id: str) -> list[bytes]:
-        found = [query for query in self._spark.streams.active if str(query.runId) == run_id]
-        return [as_json(entry) for query in found for entry in query.recentProgress]
+        return self._answered(lambda: [as_json(one) for query in self._found(run_id) for one in query.recentProgress])
 
     def facts_at_start(self, run_id: str) -> list[Told]:  # noqa: ARG002 - the same of every run
-        return _application(self._spark, lambda: dict(self._spark.conf.getAll))
+        return self._answered(lambda: _application(self._spark, lambda: dict(self._spark.conf.getAll)))
 
     def jobs(self) -> tuple[bytes, bytes]:
         raise UsageError("stages", "a Spark Connect client sees no jobs", "analyze its event log, which holds them")
 
     def doing(self, run_id: str) -> Doing:
         """Its status alone: a client sees no threads and no jobs."""
-        found = [query for query in answered(lambda: list(self._spark.streams.active)) if str(query.runId) == run_id]
-        message = str(answered(lambda: found[0].status)["message"]) if found else ""
-        return Doing(datetime.now(timezone.utc), thread=message)
+        said = self._answered(lambda: [str(query.status["message"]) for query in self._found(run_id)])
+        return Doing(datetime.now(timezone.utc), thread="".join(said))
 
     def facts_at_batch(self, run_id: str) -> list[Told]:  # noqa: ARG002
         """Nothing: a client does not see what the checkpoint pins."""
@@ -213,12 +235,6 @@ class _Connect:
 
 Session = _Classic | _Connect
 """What the listener asks."""
-
-
-def answered(ask: Callable[[], _T]) -> _T:
-    """What `ask` gives; TimeoutError after ANSWER_SECONDS."""
-    late = TimeoutError(f"the server of Spark Connect does not answer within {ANSWER_SECONDS:.0f} s")
-    return within(ask, ANSWER_SECONDS, late)
 
 
 def _is_dead(bus: Any) -> bool:
