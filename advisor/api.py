@@ -378,9 +378,9 @@ class _Given:
         return cls(given, judges, asked, {"last": last, "since": since, "until": until})
 
     @property
-    def meant(self) -> list[str | None]:
-        """The queries that facts are given for, None for all."""
-        return [query for query, _, _ in self.asked.wishes.given] if self.asked.wishes else []
+    def meant(self) -> list[tuple[str | None, str]]:
+        """The queries that facts are given for, None for all, and the fact."""
+        return [(query, fact) for query, fact, _ in self.asked.wishes.given] if self.asked.wishes else []
 
     def refuse_absent(self, entries: Sequence[QueryEntry | FleetQuery], held: Span | None) -> None:
         """UsageError where a query that facts are given for, or a batch in the time asked for, is not there."""

@@ -19,6 +19,7 @@ from advisor.contract import Silenced
 from advisor.errors import CatalogueError, UsageError, did_you_mean, short
 from advisor.facts import fact_named, parse_user_fact, read_value, value_in_words
 from advisor.facts.evidence import Run
+from advisor.redaction import redact
 from advisor.vocabulary import LEVELS, Level
 
 NAME = "advisor.yaml"
@@ -37,7 +38,7 @@ class Ignore(_Model):
 
     rule: Words
     query: Words = "*"
-    reason: Words
+    reason: Annotated[Words, AfterValidator(redact)]
     until: date | None = None
 
     def expired(self, today: date) -> bool:

@@ -197,6 +197,7 @@ def test_rows_between_offsets(description: str | None, start: str, end: str, row
         (b"5", "5"),
         (b"1.50", "1.50"),
         (b'"a\xff"', '"a�"'),
+        (b'{"a":' * 950 + b"1" + b"}" * 950, '{"a":' * 950 + "1" + "}" * 950),
     ],
 )
 def test_the_text_of_an_offset(raw: bytes, text: str | None) -> None:

@@ -228,6 +228,9 @@ def test_odd_values_of_options(option: str, values: list[str], said: str) -> Non
 def test_a_target_that_is_none_is_named_as_it_was_given() -> None:
     said = one_line(run("analyze", LOG, "--target", "p99=0.1ms"))
     assert "--target p99=0.1ms: latency_target_ms cannot be '0.1'; give at least 1" in said
+    said = one_line(run("analyze", LOG, "--target", "p99=1s", "--target", "p50=1s"))
+    assert "--target p50=1s: is a second one beside p99=1s; give one" in said
+    assert "--target no-such:...: no query 'no-such'" in one_line(run("analyze", LOG, "--target", "no-such:p99=1s"))
 
 
 def test_a_width_of_thousands_of_digits_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -260,6 +263,7 @@ def test_one_fact_with_two_values() -> None:
         (["os.path:exists", "--conf", "a=1", "--seconds", "nan"], "nan"),
         (["os.path:exists", "--conf", "a=1", "--batches", "0"], "0 is not in the range"),
         (["os.path:exists", "--conf", "a=1", "--batches", "9"], "9 steady batches are too few for a result; give at"),
+        (["tests.trials.queries:forking", "--conf", "a=1"], "it forks this process"),
         (["tests.trials.queries:in_a_function", "--conf", "a=1"], "your foreachBatch several times; if it writes only"),
     ],
 )

@@ -101,6 +101,11 @@ def test_what_it_does_not_know_is_refused_with_a_suggestion(tmp_path: Path, text
     assert said in refused(tmp_path, text, {"LG001", "ST005"})
 
 
+def test_a_reason_is_kept_without_credentials(tmp_path: Path) -> None:
+    (tmp_path / "advisor.yaml").write_text("ignore: [{rule: LG001, reason: 'known, password=hunter2secret'}]")
+    assert "hunter2" not in load(tmp_path / "advisor.yaml").ignore[0].reason
+
+
 def test_a_key_under_which_all_is_comment_asks_for_nothing(tmp_path: Path) -> None:
     config = load(written(tmp_path, "ignore:\n#  - {rule: LG001, reason: x}\nqueries:\n"))
     assert not config.ignore

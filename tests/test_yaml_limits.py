@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,7 @@ def bomb(first: str, repeat: str) -> str:
         ),
         ("a: " + 5000 * "9", {"a": 5000 * "9"}),
         ("a: " + 400_000 * "1:" + "1", {"a": 400_000 * "1:" + "1"}),
+        ('[!!bool "x", !!int "", !!int "-", !!float "", !!bool true]', ["x", "", "-", "", True]),
         ("a: &a {k: 1, l: 2}\nb: {<<: *a, k: 3}", {"a": {"k": 1, "l": 2}, "b": {"k": 3, "l": 2}}),
     ],
 )
@@ -90,6 +92,8 @@ def test_a_file_that_is_no_text_or_too_large_is_told(tmp_path: Path) -> None:
     with path.open("wb") as file:
         file.truncate(MOST_BYTES + 1)
     assert read_plain(path) == (None, [("", "is larger than 32 MB")])
+    os.mkfifo(tmp_path / "pipe")
+    assert read_plain(tmp_path / "pipe") == (None, [("", "is no plain file, and may never end")])
 
 
 OTHERS = {

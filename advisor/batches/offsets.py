@@ -114,11 +114,11 @@ def parse(raw: bytes) -> Offset:
         if raw[:1] == b'"':
             raw = _inside(raw)
         value = msgspec.json.decode(raw)
+        safe = redact_data(value)
     except UNUSUAL:
         return Offset(hide(raw.decode("utf-8", "replace")))
     if value is None:
         return Offset(None)
-    safe = redact_data(value)
     if safe != value:
         raw = msgspec.json.encode(safe)
     return Offset(msgspec.json.format(raw, indent=-1).decode("utf-8", "replace"), *_counts(safe))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final, NoReturn
@@ -33,8 +34,11 @@ def read_plain(path: Path) -> tuple[Any, Problems]:
 
     `true` and `false` are the only booleans (YAML 1.2: `yes` stays a word), and a date stays a word, too.
     """
-    if not path.stat().st_size and str(path.resolve()).startswith(OF_KERNEL):
+    found = path.stat()
+    if not found.st_size and str(path.resolve()).startswith(OF_KERNEL):
         return None, [("", "is a file that the kernel makes, which may never end")]
+    if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):  # to open a directory says what it is
+        return None, [("", "is no plain file, and may never end")]
     with path.open("rb") as file:
         written = file.read(MOST_BYTES + 1)
     if len(written) > MOST_BYTES:
@@ -139,11 +143,11 @@ class _Loader(SafeLoader):
             self.twice.append((_line(key.start_mark), f"the key {name!r} stands twice{first}"))
         lines.setdefault(name, line)
 
-    def number(self, node: yaml.ScalarNode) -> Any:
-        """A number; the word itself where it is none of YAML 1.2 (`0x_`, `1:30`) or no 64 bits hold it."""
+    def plain(self, node: yaml.ScalarNode) -> Any:
+        """A number or a truth; the word itself where it is none of YAML 1.2 (`0x_`, `1:30`) or no 64 bits hold it."""
         try:  # to add up what colons part takes quadratic time
             number = node.value if ":" in node.value else SafeLoader.yaml_constructors[node.tag](self, node)
-        except (ValueError, OverflowError):
+        except (ValueError, OverflowError, LookupError):
             return node.value
         return node.value if isinstance(number, int) and abs(number) >= 1 << 63 else number
 
@@ -166,8 +170,8 @@ _Loader.yaml_implicit_resolvers = {
     for first, resolvers in SafeLoader.yaml_implicit_resolvers.items()
 }
 _Loader.add_constructor("tag:yaml.org,2002:map", _Loader.mapping)
-_Loader.add_constructor("tag:yaml.org,2002:int", _Loader.number)
-_Loader.add_constructor("tag:yaml.org,2002:float", _Loader.number)
+for _kind in ("bool", "int", "float"):
+    _Loader.add_constructor(f"tag:yaml.org,2002:{_kind}", _Loader.plain)
 _Loader.add_constructor(None, _Loader.other)
 
 

@@ -244,7 +244,7 @@ def _opened(folder: Folder, one: Instance, loaded: Load) -> _Opened:
             if name.endswith(".zip"):
                 form, rows, tables = statestores.read_snapshot(name, content)
                 lost = [table for table, size in tables.items() if one.files.tables.get(table, -1) < size]
-                found = _Opened(None, f"{one.place}/SSTs/{lost[0]}" if lost else None, rows, form)
+                found = _Opened(None, hide(f"{one.place}/SSTs/{lost[0]}") if lost else None, rows, form)
             elif statestores.is_cut_off(content):
                 return found._replace(wrong=f"{name} ends too early")
     except DamagedError as wrong:

@@ -10,6 +10,7 @@ from typing import NamedTuple, TypeVar
 from advisor.catalogue import Condition, Rule
 from advisor.contract import Passed, Skipped
 from advisor.engine.conditions import VERSIONS, ask, ask_all, known_bounds
+from advisor.facts import value_in_words
 from advisor.metrics import METRICS, Estimate, label, measure
 from advisor.metrics.units import in_words, number
 from advisor.vocabulary import Level
@@ -44,7 +45,7 @@ def excluded(rule: Rule, line: Condition, window: Window) -> Passed | NotApplica
     value = window.facts.value(line.subject)
     if value is None and line.subject in VERSIONS:
         value = known_bounds(window, line.subject)
-    said = str(value).lower() if isinstance(value, bool) else value
+    said = "not known" if value is None else value_in_words(value)
     return _not_applicable(rule, f"{line.subject} is {said}")
 
 

@@ -39,16 +39,18 @@ def refuse_empty(limits: Mapping[str, str | None], batches: int, held: Span | No
         raise UsageError(" ".join(given), "no batch is in that time", f"the input has batches from {first} to {last}")
 
 
-def refuse_unknown(wanted: Iterable[str | None], queries: Sequence[tuple[str | None, ...]]) -> None:
-    """UsageError where a wanted query is none of these, each given by its name, id and run id; an empty input has none
-    to compare with.
+def refuse_unknown(wanted: Iterable[tuple[str | None, str]], queries: Sequence[tuple[str | None, ...]]) -> None:
+    """UsageError where a query for which a fact is given is none of these, each by its name, id and run id.
+
+    An empty input has none to compare with.
     """
     known = {name for names in queries for name in names if name}
-    for query in wanted:
+    for query, fact in wanted:
         if query is not None and known and query not in known:
             called = (next((name for name in names if name), "") for names in queries)
             instead = did_you_mean(query, known, f"there are {_some(called)}")
-            raise UsageError(f"--set {query}:...", f"no query {query!r} in the input", instead)
+            option = "--target" if fact.startswith("latency_target") else "--set"
+            raise UsageError(f"{option} {query}:...", f"no query {query!r} in the input", instead)
 
 
 def no_query(query: str, called: Iterable[str]) -> UsageError:

@@ -5,10 +5,14 @@ from __future__ import annotations
 import bz2
 import codecs
 import gzip
+import io
 import lzma
 import re
+import zipfile
 import zlib
 from collections.abc import Callable, Iterator
+from importlib import import_module
+from importlib.util import find_spec
 from typing import IO, Any
 
 import pyarrow as pa
@@ -17,12 +21,16 @@ from advisor.sources.random_access import Place
 
 BLOCK = 1 << 20
 _PIECE = 8 << 10
-"""Bytes that are unpacked at a time: those behind a stream are copied for the next one."""
+"""Bytes that are unpacked at a time: those behind a stream are copied for the next one, those before damage lost."""
+UNPACKED = 64 << 10
+"""Bytes that are asked of what unpacks at a time: where the packed ones are damaged, it gives none of these."""
 _GENEROUS = 1 << 30
 _HIGHEST_RATIO = 500
 _LONGEST_LZ4_BLOCK = 64 << 20
 _LZ4_BLOCK = b"LZ4Block"
-_LZ4_HEADER = 21
+_LZ4_HEADER, _LZ4_SEED = 21, 0x9747B28C
+_XXHASH: Any = import_module("xxhash") if find_spec("xxhash") else None
+"""The extra [lz4]; without it blocks are read unchecked."""
 _WIDE_LETTERS = re.compile(rb"(?:[\t-~]\0{1,3}){8}")
 _NARROW_LETTERS = re.compile(rb"[^\0]{256}")
 """More than stand together in text of two bytes a letter, and fewer than any event has."""
@@ -37,16 +45,16 @@ class Source:
 
     closed = False
 
-    def __init__(self, stream: IO[bytes], begun: bytes = b"") -> None:
-        """`begun`: bytes that were taken from the stream already."""
-        self._stream = stream
+    def __init__(self, stream: IO[bytes], begun: bytes = b"", most: int = BLOCK) -> None:
+        """`begun`: bytes that were taken from the stream already; `most`: how many to take at a time."""
+        self._stream, self._most = stream, most
         self.head = begun + stream.read(16)
         self._unread = self.head
         self.taken = 0
 
     def read(self, size: int = BLOCK) -> bytes:
         """At most `size` bytes; none at the end."""
-        found = self._unread[:size] if self._unread else self._stream.read(size)
+        found = self._unread[:size] if self._unread else self._stream.read(min(size, self._most))
         self._unread = self._unread[size:]
         self.taken += len(found)
         return found
@@ -63,7 +71,9 @@ def blocks(source: Source) -> Iterator[bytes]:
             yield block
             given += len(block)
             refuse_ratio(given, source.taken)
-    except (zlib.error, lzma.LZMAError, OSError, EOFError, ValueError, pa.ArrowException) as error:
+    except (
+        zlib.error, lzma.LZMAError, zipfile.BadZipFile, OSError, EOFError, ValueError, pa.ArrowException,
+    ) as error:  # fmt: skip
         raise Torn(
             f"damaged or cut off: {str(error).splitlines()[0][:100] if str(error) else 'no more data'}"
         ) from None
@@ -105,7 +115,7 @@ def _through(opened: Callable[[Any], Any]) -> _Unpack:
 
     def unpack(source: Source) -> Iterator[bytes]:
         with opened(source) as stream:
-            while block := stream.read1(BLOCK):
+            while block := stream.read1(UNPACKED):
                 yield block
 
     return unpack
@@ -127,7 +137,36 @@ def _bzip2(source: Source) -> Iterator[bytes]:
 
 
 def _arrow(codec: str) -> _Unpack:
-    return _through(lambda source: pa.CompressedInputStream(pa.PythonFile(source, mode="r"), codec))
+    """Return what reads a stream through pyarrow, with what it unpacks before an error."""
+
+    def unpack(source: Source) -> Iterator[bytes]:
+        with pa.CompressedInputStream(pa.PythonFile(_Sips(source), mode="r"), codec) as stream:
+            size = UNPACKED
+            while size:
+                block = bytearray(b"\xff") * UNPACKED  # which no text in UTF-8 has
+                try:
+                    size = stream.readinto(block)
+                except (pa.ArrowException, OSError):
+                    yield bytes(block.rstrip(b"\xff"))
+                    raise
+                yield bytes(block[:size])
+
+    return unpack
+
+
+class _Sips(io.BytesIO):
+    """A source in small pieces."""
+
+    def __init__(self, source: Source) -> None:
+        super().__init__()
+        self._source = source
+
+    def read(self, size: int | None = -1) -> bytes:  # noqa: ARG002
+        """Some bytes; none at the end."""
+        if found := super().read(_PIECE):
+            return found
+        super().__init__(self._source.read())
+        return super().read(_PIECE)
 
 
 def _lz4_blocks(source: Source) -> Iterator[bytes]:
@@ -139,7 +178,12 @@ def _lz4_blocks(source: Source) -> Iterator[bytes]:
             raise Torn("damaged: no LZ4 block where one should begin")
         data = _exactly(source, packed) if packed else b""
         if plain:
-            yield data if header[8] & 0xF0 == 0x10 else codec.decompress(data, decompressed_size=plain, asbytes=True)
+            found = data if header[8] & 0xF0 == 0x10 else codec.decompress(data, plain, asbytes=True)
+            if _XXHASH and _XXHASH.xxh32_intdigest(found, _LZ4_SEED) & 0xFFFFFFF != int.from_bytes(
+                header[17:], "little"
+            ):
+                raise Torn("damaged: the check sum of an LZ4 block is another one")
+            yield found
 
 
 def _exactly(source: Source, size: int) -> bytes:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO
 
 from advisor.sources import random_access
-from advisor.sources.codecs import Source, Torn, blocks, is_packed, refuse_ratio
+from advisor.sources.codecs import UNPACKED, Source, Torn, blocks, is_packed, refuse_ratio
 from advisor.sources.harvest import Stretch
 from advisor.sources.paths import STDIN, file_system, from_store, in_zip, is_url
 from advisor.sources.random_access import Place, on_disk
@@ -61,7 +61,7 @@ def read_windows(path: str, feed: Feed, *, history: bool) -> int:
         return _feed_blocks(Source(_Stored(path)), feed, history)  # type: ignore[arg-type]
     if packed := in_zip(path):
         with _member(*packed) as stream:
-            return _feed_blocks(Source(stream), feed, history)
+            return _feed_blocks(Source(stream, most=UNPACKED), feed, history)
     if Path(path).is_fifo():
         with _pipe(path) as (stream, begun):
             return _feed_blocks(Source(stream, begun), feed, history)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote
 
 from advisor.errors import InputError
-from advisor.redaction import redact
+from advisor.redaction import clean, redact
 from advisor.sources.answering import within
 from advisor.vocabulary import OF_KERNEL
 
@@ -84,7 +84,7 @@ def is_address(path: str) -> bool:
 def holds_credential(url: str) -> bool:
     """Whether what looks like a credential stands in an address."""
     found = _KIND.sub("", url)
-    return redact(found) != found and not url.startswith("gs://anonymous@")
+    return redact(found) != clean(found) and not url.startswith("gs://anonymous@")
 
 
 def log_of(path: str) -> str:
@@ -186,9 +186,13 @@ def _matches(path: str) -> list[str]:
 def _files_below(place: Path) -> list[str]:
     """The files of a directory and those below it; InputError where it is no directory of logs, by their number."""
     files = [*islice(_walk(place), MOST_FILES + 1)]
-    if len(files) > MOST_FILES:
-        raise InputError(str(place), f"contains more than {MOST_FILES:,} files", "give the directory of the logs")
+    _refuse_many(str(place), files)
     return files
+
+
+def _refuse_many(place: str, files: Sequence[str]) -> None:
+    if len(files) > MOST_FILES:
+        raise InputError(place, f"contains more than {MOST_FILES:,} files", "give the directory of the logs")
 
 
 def _walk(place: Path) -> Iterator[str]:
@@ -214,8 +218,9 @@ def _expand_url(url: str) -> list[Input]:
     if info.type != fs.FileType.Directory:
         return [Input(url, log_of(url.partition("?")[0]), True)]
     below = _answer(url, lambda: system.get_file_info(fs.FileSelector(path, recursive=True)), LISTING_S)
-    files = in_order(one.path for one in below if one.type == fs.FileType.File)
-    return [_below(url, path, file) for file in files if not _hidden(file)]
+    files = in_order(one.path for one in below if one.type == fs.FileType.File and not _hidden(one.path))
+    _refuse_many(url, files)
+    return [_below(url, path, file) for file in files]
 
 
 def from_store(url: str, ask: Callable[[], _T], seconds: float | None = None) -> _T:

@@ -79,7 +79,7 @@ class Scan:
             self._failed.append(Broken(self.harvest.file, self.position, 0, str(torn)))
         except (OSError, InputError) as error:
             self._failed.append(unread(self.harvest.file, error))
-        return 0
+        return self.position
 
     def feed(self, window: Stretch) -> int:
         """Read a window; return how far it was read: the next window begins with the rest."""

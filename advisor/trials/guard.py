@@ -46,8 +46,12 @@ def check(writer: Any, setup: Setup, permissions: Permissions) -> End:
 
 
 def check_unbuilt(build: Any, permissions: Permissions) -> None:
-    """UsageError, before Spark is started, for a function whose code names foreachBatch without the permission."""
-    if not permissions.sink and "foreachBatch" in _names(build, set()):
+    """UsageError, before Spark is started, for code that names fork, or foreachBatch without the permission."""
+    names = _names(build, set())
+    if "fork" in names:
+        found = "it forks this process, and the copy would use the same connection to Spark"
+        raise _refused(found, "start another program with subprocess")
+    if not permissions.sink and "foreachBatch" in names:
         raise _refused("it runs your foreachBatch several times", _VOUCH_CODE)
 
 

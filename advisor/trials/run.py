@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
-from collections.abc import Callable, Mapping
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from multiprocessing import active_children
 from typing import Any, Final
 
 import numpy as np
@@ -97,15 +99,16 @@ class Runner:
 
     def run(self, variant: OnTrial, name: str, place: str, *, warms_up: bool = False) -> Run:
         """Run it; UsageError where it must not run. A run that warms up ends with two steady batches."""
-        session = _session(self.spark, variant)
-        setup = Setup(session, name, place, variant)
-        with self.latency(setup) as measured, attach(session, on_finding=lambda _: None) as live:
-            heard = _Heard(live)
-            try:
-                return self._watched(setup, live, heard, measured, warms_up)
-            finally:
-                for query in session.streams.active:
-                    query.stop()
+        with _running(self.spark):
+            session = _session(self.spark, variant)
+            setup = Setup(session, name, place, variant)
+            with self.latency(setup) as measured, attach(session, on_finding=lambda _: None) as live:
+                heard = _Heard(live)
+                try:
+                    return self._watched(setup, live, heard, measured, warms_up)
+                finally:
+                    for query in session.streams.active:
+                        query.stop()
 
     def _watched(self, setup: Setup, live: LiveAdvisor, heard: _Heard, measured: Any, warms_up: bool) -> Run:
         writer = self._built(setup)
@@ -126,13 +129,17 @@ class Runner:
             return Run(setup.variant, str(query.runId), window, refused, latency, seconds, asked)
 
     def _built(self, setup: Setup) -> Any:
-        """Return what the user's function gives; UsageError for what it raises."""
+        """Return what the user's function gives; UsageError for what it raises. A copy of this process ends here."""
+        own = os.getpid()
         try:
             return self.build(setup)
         except AdvisorError:
             raise
         except (Exception, SystemExit, GeneratorExit) as error:
             raise UsageError("trial", f"the function raised {fault(error)}", "correct it") from error
+        finally:
+            if os.getpid() != own:
+                os._exit(0)
 
     def _on_trial(self, writer: Any, setup: Setup) -> Any:
         writer = writer.queryName(setup.name).option("checkpointLocation", f"{setup.place}/checkpoint")
@@ -198,6 +205,28 @@ class _Heard:
             self.ended = self.ended or ended
             self._news.notify_all()
         self._inner(id, run_id, ended)
+
+
+@contextmanager
+def _running(spark: Any) -> Iterator[None]:
+    """End what was begun in processes meanwhile; UsageError where Spark has been stopped, whatever that raised."""
+    before, raised = active_children(), None
+    try:
+        yield
+    except Exception as error:
+        raised = error
+    finally:
+        for child in active_children():
+            if child not in before:
+                child.terminate()
+    try:
+        stopped = spark.sparkContext._jsc is None or spark.sparkContext._jsc.sc().isStopped()
+    except Exception:  # Py4J raises what it likes where the JVM is gone
+        stopped = True
+    if stopped:
+        raise UsageError("trial", "Spark was stopped in a run", "take stop() out of the query's code") from raised
+    if raised:
+        raise raised
 
 
 def _session(spark: Any, variant: OnTrial) -> Any:

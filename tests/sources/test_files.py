@@ -10,6 +10,7 @@ import random
 import subprocess
 import sys
 import threading
+import zipfile
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -111,6 +112,19 @@ def test_blank_lines_before_an_event_log_hide_none_of_it(tmp_path: Path, lines: 
 # Compression.
 
 
+def checked(raw: bytes) -> bytes:
+    """As Java's LZ4BlockOutputStream sums it up; nothing without the extra, with which nobody looks."""
+    summed = codecs._XXHASH.xxh32_intdigest(raw, 0x9747B28C) if codecs._XXHASH else 0
+    return int(summed & 0xFFFFFFF).to_bytes(4, "little")
+
+
+def zipped(raw: bytes) -> bytes:
+    """A zip archive of one log."""
+    with zipfile.ZipFile(made := io.BytesIO(), "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("driver.log", raw)
+    return made.getvalue()
+
+
 def lz4_blocks(raw: bytes, size: int = 500) -> bytes:
     """As Java's LZ4BlockOutputStream writes it."""
     parts = []
@@ -118,7 +132,7 @@ def lz4_blocks(raw: bytes, size: int = 500) -> bytes:
     for at in range(0, len(raw), size):
         plain = raw[at : at + size]
         packed = codec.compress(plain, asbytes=True)
-        header = len(packed).to_bytes(4, "little") + len(plain).to_bytes(4, "little") + b"\0\0\0\0"
+        header = len(packed).to_bytes(4, "little") + len(plain).to_bytes(4, "little") + checked(plain)
         parts.append(b"LZ4Block\x26" + header + packed)
     return b"".join(parts) + b"LZ4Block\x16" + bytes(12)
 
@@ -137,7 +151,7 @@ PACKED = {
     "zstd in frames": lambda raw: frames(raw, "zstd"),
     "lz4 frame": lambda raw: pa.compress(raw, codec="lz4", asbytes=True),
     "lz4 of Spark": lz4_blocks,
-    "lz4 of Spark, stored": lambda raw: b"LZ4Block\x16" + len(raw).to_bytes(4, "little") * 2 + bytes(4) + raw,
+    "lz4 of Spark, stored": lambda raw: b"LZ4Block\x16" + len(raw).to_bytes(4, "little") * 2 + checked(raw) + raw,
     "bz2": bz2.compress,
     "UTF-16, as PowerShell redirects": lambda raw: raw.decode().encode("utf-16"),
     "UTF-16 without a mark": lambda raw: raw.decode().encode("utf-16-le"),
@@ -166,14 +180,23 @@ def test_utf_16_between_utf_8_is_named(tmp_path: Path) -> None:
     assert (found.events, ["UTF-16" in one.reason for one in found.broken]) == (3, [True] * 3)
 
 
-@pytest.mark.parametrize("pack", [PACKED["gz"], PACKED["zstd"], PACKED["lz4 of Spark"], PACKED["bz2"]])
-def test_a_cut_compressed_file_gives_what_it_can(tmp_path: Path, pack: object) -> None:
+@pytest.mark.parametrize("pack", ["gz", "zstd", "lz4 frame", "lz4 of Spark", "bz2", "zip"])
+def test_a_damaged_compressed_file_gives_what_stands_before(tmp_path: Path, pack: str) -> None:
     chance = random.Random(7)
-    raw = b"".join(log() + chance.randbytes(3000).hex().encode() + b"\n" for _ in range(40))
-    packed = pack(raw)  # type: ignore[operator]
-    found = reading(tmp_path, packed[: len(packed) * 2 // 3], "driver.log.packed")
-    torn = [broken for broken in found.broken if "cut off" in broken.reason or "damaged" in broken.reason]
-    assert torn
+    raw = b"".join(log() + chance.randbytes(3000).hex().encode() + b"\n" for _ in range(250))
+    packed = zipped(raw) if pack == "zip" else PACKED[pack](raw)
+    at = len(packed) * 3 // 4
+    behind = b"\xff" * 500 + packed[at + 500 :] if pack == "zip" else b""  # the list of its files
+    found = reading(tmp_path, packed[:at] + behind, f"driver.log.{pack}")
+    assert any("cut off" in broken.reason or "damaged" in broken.reason for broken in found.broken)
+    assert 0.55 * 750 < found.events + found.duplicates < 750
+
+
+def test_a_changed_byte_in_a_block_of_lz4_is_told(tmp_path: Path) -> None:
+    pytest.importorskip("xxhash")
+    packed = PACKED["lz4 of Spark, stored"](log())
+    found = reading(tmp_path, packed.replace(b"numInputRows", b"numInputRaws"), "events.lz4")
+    assert [one.reason for one in found.broken] == ["damaged: the check sum of an LZ4 block is another one"]
 
 
 def test_plain_text_behind_gzip_data_is_told(tmp_path: Path) -> None:
@@ -721,8 +744,9 @@ def test_a_directory_with_more_files_than_logs_have_is_refused(tmp_path: Path, m
         (tmp_path / name).touch()
     assert len(paths.expand([tmp_path])) == 2
     (tmp_path / "c").touch()
-    with pytest.raises(InputError, match="contains more than 2 files; give the directory of the logs"):
-        paths.expand([tmp_path])
+    for place in (tmp_path, tmp_path.as_uri()):
+        with pytest.raises(InputError, match="contains more than 2 files; give the directory of the logs"):
+            paths.expand([place])
 
 
 def test_of_very_many_broken_records_the_first_are_listed_and_all_are_counted(

@@ -609,8 +609,22 @@ class TestCredentials:
         context.load_cert_chain(place)
         with serving(made["answers"], tls=context) as served:
             assert "SSL_CERT_FILE names the file of your own CA" in says(served.address)
+            for other, words in ((tmp_path / "none", "but {} is no file"), (Path(__file__), "but in {} is none")):
+                monkeypatch.setenv("SSL_CERT_FILE", str(other))
+                assert words.format(other) in says(served.address)
             monkeypatch.setenv("SSL_CERT_FILE", str(place))
             assert files.read([served.address]).from_ui
+
+    def test_what_is_wrong_with_tls(
+        self, made: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        place = certificate(tmp_path / "ca.pem", "10.9.8.7")
+        monkeypatch.setenv("SSL_CERT_FILE", str(place))
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(place)
+        with serving(made["answers"], tls=context) as served:
+            assert "its certificate is for another host" in says(served.address)
+            assert "speak https?" in says(served.address.replace("https", "http"))
 
     def test_a_path_in_front(self, made: dict[str, Any]) -> None:
         front = {f"proxy/app_1/{path}": answer for path, answer in made["answers"].items()}
@@ -618,15 +632,15 @@ class TestCredentials:
             assert files.read([f"{served.address}/proxy/app_1/"]).from_ui
 
 
-def certificate(place: Path) -> Path:
-    """Write a certificate of 127.0.0.1 that signs itself, with its key."""
+def certificate(place: Path, host: str = "127.0.0.1") -> Path:
+    """Write a certificate of a host that signs itself, with its key."""
     x509 = pytest.importorskip("cryptography.x509")
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec
 
     key, now = ec.generate_private_key(ec.SECP256R1()), datetime.now(timezone.utc)
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
-    here = x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))])
+    here = x509.SubjectAlternativeName([x509.IPAddress(ip_address(host))])
     builder = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
     builder = builder.not_valid_before(now - timedelta(days=1)).not_valid_after(now + timedelta(days=1))
     builder = builder.serial_number(x509.random_serial_number()).add_extension(here, critical=False)

@@ -7,6 +7,7 @@ import netrc
 import os
 import re
 import socket
+import ssl
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -42,6 +43,7 @@ _OF_HISTORY: Final = re.compile(r"(https?://.*?)/history/([\w.-]+(?:/\d+(?=/|$))
 """An application may be followed by the number of one of its attempts."""
 _PAGE: Final = re.compile(r"/(?:StreamingQuery|jobs|stages|SQL|environment|executors|storage)(?:[/?#].*)?$")
 """A page of Spark's UI, as a browser's address names it."""
+_OF_SSL: Final = re.compile(r"\[SSL: (\w{1,80})\]")
 _OF_HEADERS: Final = re.compile(r"[ -~\xa0-\xff]*")
 _TITLE: Final = re.compile(r"<title>([^<]{1,200})</title>", re.IGNORECASE)
 TOKEN, USER, PASSWORD = "LATENCY_ADVISOR_TOKEN", "LATENCY_ADVISOR_USER", "LATENCY_ADVISOR_PASSWORD"
@@ -255,17 +257,35 @@ def _why(error: urllib3.exceptions.HTTPError) -> str:
     said = str(error.args[-1] if error.args else error)
     for mark, words in _WORDS.items():
         if mark in said:
-            return words
-    return f"cannot be read ({type(error).__name__})"
+            return f"{words}{_own_authority()}" if mark == "CERTIFICATE_VERIFY_FAILED" else words
+    reason = _OF_SSL.search(said)
+    return f"cannot be read ({reason[1] if reason else type(error).__name__})"
+
+
+def _own_authority() -> str:
+    """Return why the file in SSL_CERT_FILE does not help; nothing where it can be read."""
+    place = os.environ.get("SSL_CERT_FILE")
+    try:
+        if place and Path(place).is_file():
+            ssl.create_default_context(cafile=place)
+    except OSError as error:
+        return f", but in {place} is none ({error.strerror or type(error).__name__})"
+    return "" if place is None or Path(place).is_file() else f", but {place} is no file"
 
 
 _WORDS: Final = {
     "Connection refused": "nobody listens there (connection refused)",
+    "mismatch": "its certificate is for another host; give the address with the name that the certificate has",
+    "certificate has expired": "its certificate has expired; renew it, or set this machine's clock",
+    "not yet valid": "its certificate is not valid yet; set this machine's clock",
     "CERTIFICATE_VERIFY_FAILED": "its certificate is not trusted; SSL_CERT_FILE names the file of your own CA",
     "WRONG_VERSION_NUMBER": "it speaks no https; try http://",
+    "\x15\x03": "it speaks https; try https://",
+    "PROTOCOL": "it speaks a version of TLS that is refused here; ask it through a port-forward",
+    "CERTIFICATE_REQUIRED": "it asks for a client's certificate, which cannot be given; ask it through a port-forward",
     "resolve": "no such host",
     "timed out": "did not answer in time",
     "IncompleteRead": "the answer broke off: is the driver gone?",
-    "Connection aborted": "the connection broke off: is the driver gone?",
-    "reset": "the connection broke off: is the driver gone?",
+    "Connection aborted": "the connection broke off: is the driver gone, or does it speak https?",
+    "reset": "the connection broke off: is the driver gone, or does it speak https?",
 }
