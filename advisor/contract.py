@@ -713,14 +713,14 @@ class BrokenRecord(Entry, frozen=True):
     times: int = 1
 
 
-class PartialRecord(BrokenRecord, frozen=True):
+class PartialRecord(BrokenRecord, frozen=True, kw_only=True):
     """A record that was read in part: `reason` is what it holds, in words, and `lacks` what it lacks by Spark's names.
 
     It is judged where its durations are whole, that is where `lacks` has no durationMs, and as far as it goes where
     they tell the length of the batch.
     """
 
-    lacks: tuple[str, ...] = ()
+    lacks: tuple[str, ...]
 
 
 class FallingBehind(Entry, frozen=True):

@@ -417,7 +417,7 @@ def answer(data: dict[str, Any]) -> dict[str, Any]:
     whole = {
         "events": read["events"],
         "broken": len(read.get("broken", ())),
-        "partial": [{key: one[key] for key in ("says", "lacks") if key in one} for one in read.get("partial", ())],
+        "partial": [{"says": one["reason"], "lacks": one["lacks"]} for one in read.get("partial", ())],
         "late": [one["says"] for one in read.get("falling_behind", ())],
         "queries": [_of_query(query) for query in data["queries"]],
     }
