@@ -125,7 +125,6 @@ class Harvest:
         """One entry for the records that are not listed and not read, and one for the partial ones."""
         self.overruns: list[Overrun] = []
         self.found = 0
-        self.judged = 0
         self.spans: list[tuple[int, int]] | None = None
         """Where records stand that were read, as long as somebody wants to know it."""
         self.torn: list[tuple[int, str, tuple[str, ...] | None]] | None = None
@@ -141,11 +140,6 @@ class Harvest:
     def anything(self) -> bool:
         """Whether anything was found, broken or not."""
         return bool(self.found or self._fresh or self._listed)
-
-    @property
-    def events(self) -> bool:
-        """Whether an event was found, whole or in part, that can be judged."""
-        return bool(self.found or self._fresh or self.judged)
 
     @property
     def broken(self) -> list[Broken]:
@@ -192,7 +186,6 @@ class Harvest:
             self.spans.append((start, end))
         if partial.event is None:
             return
-        self.judged += 1
         base = self._window.base
         if self.runs is not None:
             self.runs.saw(partial.event.run_id, base + start, base + end)
