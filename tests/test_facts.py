@@ -303,6 +303,8 @@ class TestComputed:
             ("KinesisV2[stream]", "kinesis"),
             ("org.apache.spark.sql.eventhubs.EventHubsSource@1", "event_hubs"),
             ("CloudFilesSource[s3://x]", "auto_loader"),
+            ("org.apache.spark.sql.execution.datasources.v2.python.PythonMicroBatchStream@1", "python"),
+            ("org.apache.spark.sql.x.python.PythonMicroBatchStreamWithAdmissionControl@7", "python"),
             ("PaimonSource[s3://x]", "other"),
         ],
     )

@@ -129,6 +129,8 @@ KEYED = {"kind": "state", "input_rows": 0, "shuffle_read_rows": 100, "rows_max":
         (EVEN | {"tasks": 1, "task_ms": 100.0}, "too_few_readers_ms", 50),
         (EVEN | {"tasks": 1, "task_ms": 100.0, "kind": "state"}, "too_few_readers_ms", 0),
         (EVEN | {"gc_ms": 80.0}, "gc_ms", 40),
+        (EVEN | {"output_rows": 1000}, "rewriting_ms", EVEN["wall_ms"]),
+        (EVEN | {"output_rows": 999}, "rewriting_ms", 0),
         (EVEN | {"kind": "result", "tasks": 8, "wall_ms": 410.0}, "shuffle_waves_ms", 300),
         (EVEN | {"kind": "result", "tasks": 8, "wall_ms": 410.0, "task_max_ms": 380.0}, "shuffle_waves_ms", 20),
         (EVEN | {"kind": "result", "tasks": 8, "wall_ms": 410.0, "shuffle_read_rows": 0}, "shuffle_waves_ms", 0),
@@ -136,6 +138,22 @@ KEYED = {"kind": "state", "input_rows": 0, "shuffle_read_rows": 100, "rows_max":
 )
 def test_a_stage_in_milliseconds_of_its_batch(stage: dict[str, Any], metric: str, expected: float) -> None:
     assert ms(opened([BATCH] * 3, {n: [stage] for n in range(3)}), metric) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("stage", "metric", "expected"),
+    [
+        ({"kind": "other", "shuffle_write_rows": 9}, "static_shuffles", 1),
+        ({"kind": "other", "shuffle_write_rows": 0}, "static_shuffles", 0),
+        ({"kind": "shuffle", "shuffle_write_rows": 9}, "static_shuffles", 0),
+        ({"what": "FlatMapGroupsInPandas, AQEShuffleRead"}, "grouped_python", 1),
+        ({"what": "FlatMapCoGroupsInPandas"}, "grouped_python", 1),
+        ({"what": "FlatMapGroupsInPandasWithState"}, "grouped_python", 0),
+        ({"what": "MapInPandas"}, "grouped_python", 0),
+    ],
+)
+def test_stages_of_a_kind_are_counted(stage: dict[str, Any], metric: str, expected: float) -> None:
+    assert ms(opened([BATCH] * 3, {n: [EVEN | stage] for n in range(3)}), metric) == expected
 
 
 UNTOLD = SLOW | {"kind": "state", "rows_max": None, "input_rows": None, "shuffle_read_rows": None}

@@ -47,6 +47,7 @@ _SOURCES: Final = {
     "Kinesis": "kinesis",
     "EventHub": "event_hubs",
     "CloudFilesSource": "auto_loader",
+    "PythonMicroBatchStream": "python",
 }
 _SCHEME: Final = re.compile(r"\[(\w[\w+.-]*):/")
 _DISPLAY: Final = "display_query_"

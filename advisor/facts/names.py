@@ -96,7 +96,7 @@ _TRIGGERS: Final = ("unspecified", "processing_time", "once", "available_now", "
 _SINKS: Final = ("kafka", "console", "memory", "noop", "foreach", "foreach_batch", "file", "delta", "other")
 _INPUTS: Final = (
     "kafka", "file", "delta", "rate", "rate_micro_batch", "socket", "memory", "kinesis", "event_hubs", "auto_loader",
-    "other", "several",
+    "python", "other", "several",
 )  # fmt: skip
 
 _QUERY = (

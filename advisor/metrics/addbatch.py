@@ -57,6 +57,14 @@ def static_side_ms(window: Window) -> np.ndarray | Missing:
     return of_jobs(window, "other_ms")
 
 
+@batch_metric("ms", phases=("add_batch_ms",), inside=True, label="computing static tables, at most")
+def static_view_ms(window: Window) -> np.ndarray | Missing:
+    """Jobs that read no stream, with all that may belong to them: stages behind shuffles, the driver between jobs."""
+    parts = [of_jobs(window, name) for name in ("other_ms", "shuffle_ms", "sink_write_ms", "driver_between_ms")]
+    known = [part for part in parts if isinstance(part, np.ndarray)]
+    return np.sum(known, axis=0) if known else NOT_SEEN
+
+
 @batch_metric("count", "count", inside=True, label="files that a batch writes")
 def files_per_batch(window: Window) -> np.ndarray | Missing:
     """Files that the sink wrote, by its own log."""

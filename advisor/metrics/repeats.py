@@ -8,7 +8,7 @@ from advisor.metrics.addbatch import of_jobs
 from advisor.metrics.event_time import late_rows_over_read
 from advisor.metrics.flow import sum_of_sources
 from advisor.metrics.metric import batch_metric, remembered, stage_metric
-from advisor.metrics.missing import NOT_TOLD, Missing, needed
+from advisor.metrics.missing import Missing, needed
 from advisor.metrics.operators import joins, partitions
 from advisor.metrics.tasks import most, of_kind, per_batch, spread
 from advisor.statistics import zero_filled
@@ -59,9 +59,9 @@ def computing_jobs(window: Window) -> np.ndarray:
 
 @stage_metric("count", "count", label="jobs that write")
 def writing_jobs(window: Window) -> np.ndarray | Missing:
-    """Jobs of a batch whose tasks write rows."""
+    """Jobs of a batch whose tasks write rows; where the log counts no rows, writes whose end its lines show."""
     written = window.stages["output_rows"]
-    return NOT_TOLD if np.isnan(written).all() else _jobs(window, written > 0)
+    return of_jobs(window, "writes") if np.isnan(written).all() else _jobs(window, written > 0)
 
 
 def _jobs(window: Window, which: np.ndarray) -> np.ndarray:

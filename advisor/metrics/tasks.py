@@ -14,6 +14,8 @@ from advisor.window import Window
 
 _TEXT = ("Scan csv", "Scan json", "Scan text")
 _PYTHON = ("Python", "InPandas", "InArrow", "InPySpark")
+_GROUPED = ("FlatMapGroupsIn", "FlatMapCoGroupsIn")
+_MANY_TIMES = 10
 LEAST_MS = 20.0  # by which a stage or a task is longer, or it is noise
 SMALL_TASK_MS = 100.0  # so long a task takes at least for it to be worth its start
 _OPTIMIZES = "Optimizing "
@@ -396,6 +398,34 @@ def text_scans(window: Window) -> np.ndarray:
     """Stages that read no stream but a table of CSV, JSON or text files, as far as their operators are told."""
     text = np.array([any(word in str(what) for word in _TEXT) for what in window.stages["what"]], bool)
     return np.bincount(window.stages["batch"], text & of_kind(window, "other"), len(window))
+
+
+@stage_metric("count", "count", label="shuffles of static tables")
+def static_shuffles(window: Window) -> np.ndarray | Missing:
+    """Stages that read no stream and write a shuffle: joins and aggregates of tables, computed in the batch."""
+    wrote = window.stages["shuffle_write_rows"]
+    if np.isnan(wrote).all():
+        return NOT_TOLD
+    return np.bincount(window.stages["batch"], (wrote > 0) & of_kind(window, "other"), len(window))
+
+
+@stage_metric("ms", label="writing many times the rows of a batch", share=True)
+def rewriting_ms(window: Window) -> np.ndarray | Missing:
+    """Stages that write at least ten times the rows that the batch brings, as one that writes a table anew does."""
+    written, rows = window.stages["output_rows"], window.batches["input_rows"][window.stages["batch"]]
+    if np.isnan(written).all():
+        return NOT_TOLD
+    return per_batch(window, window.stages["wall_ms"], (rows > 0) & (written >= _MANY_TIMES * rows))
+
+
+@stage_metric("count", "count", label="stages that run Python once for each group")
+def grouped_python(window: Window) -> np.ndarray | Missing:
+    """Stages of applyInPandas and its like, which call Python for each group, without state."""
+    names = [str(text) for text in window.stages["what"]]
+    if all(text == "None" for text in names):
+        return NOT_TOLD
+    grouped = [any(word in name for word in _GROUPED) and "WithState" not in name for name in names]
+    return np.bincount(window.stages["batch"], np.array(grouped, bool), len(window))
 
 
 @stage_metric("bytes", "bytes", label="bytes written to disk for lack of memory")

@@ -141,6 +141,7 @@ PART_COLUMNS: tuple[Column, ...] = (
     _ms("code_generated_ms", "generating code, on the driver and in tasks", "task"),
     _count("code_too_long", "methods that are too long for the just-in-time compiler"),
     _count("code_refused", "plans that run without whole-stage code generation, since their code is too long"),
+    _count("writes", "writes of data frames that ended, by their own lines"),
     _count("commit_retries", "commits of the sink that were tried again"),
     _count("files_written", "files that the sink wrote, by its own log"),
     Column("bytes_written", _INT, "bytes", "what the sink wrote, by its own log", "bytes"),
@@ -157,6 +158,7 @@ COUNTED_BY_LINES = (
     "code_too_long",
     "code_refused",
     "commit_retries",
+    "writes",
 )
 """Columns from lines of a driver's log: 0 without such a line."""
 SELDOM_IN_LINES = ("files_written", "bytes_written", "files_read", "log_compaction_ms", "kafka_polls", "kafka_poll_ms")

@@ -93,6 +93,26 @@ def test_a_job_group_of_ones_own_makes_no_second_row_of_the_batch(tmp_path: Path
     assert (row["run_id"], row["jobs"], row["source_read_ms"]) == (RUN, 2, 160)
 
 
+@pytest.mark.parametrize(
+    ("reads", "caller", "kind"),
+    [
+        ([20], "start at Stream.java:1", "result"),
+        ([20], "$anonfun$withThreadLocalCaptured$1 at CompletableFuture.java:1", "other"),
+        ([20, 10], "$anonfun$withThreadLocalCaptured$1 at CompletableFuture.java:1", "result"),
+    ],
+)
+def test_a_stage_behind_scans_of_tables_alone_is_theirs(
+    tmp_path: Path, reads: list[int], caller: str, kind: str
+) -> None:
+    """`caller`: of the job that reads the shuffles; only one that broadcasts can hold no rows of the stream."""
+    stream, table = job(1, 3100, named(3)), job(2, 3250, named(3), ("Scan parquet ",))
+    last = job(3, 3400, named(3), ("AQEShuffleRead",))
+    info = last[2]["Stage Info"]
+    info["Stage Name"], info["RDD Info"][0]["Parent IDs"] = caller, reads
+    stages, _ = read(tmp_path, stream, table, last, progress(3))
+    assert list(stages["kind"]) == ["source_read", "other", kind]
+
+
 def test_a_batch_that_two_runs_tried_has_each_its_own_jobs(tmp_path: Path) -> None:
     later = progress(3, run=OTHER)
     later["progress"]["timestamp"] = "1970-01-01T00:00:09.000Z"

@@ -308,6 +308,26 @@ def test_hudi_tells_of_a_micro_batch_that_is_tried_again(tmp_path: Path) -> None
     assert sorted(parts_of(tmp_path / "driver.log")["commit_retries"])[-2:] == [0, 1]
 
 
+@pytest.mark.parametrize(
+    ("line", "writes"),
+    [
+        ("FileFormatWriter: Write Job 16a94686 committed. Elapsed time: 63 ms.", 1),
+        ("DeltaFileFormatWriter: Write Job 16a94686 committed. Elapsed time: 63 ms.", 1),
+        ("AppendDataExec: Data source write support IcebergBatchWrite(table=t) committed.", 1),
+        ("BaseHoodieWriteClient: Committed 20261123014532711", 1),
+        ("FileFormatWriter: Start to commit write Job 16a94686.", 0),
+        ("AppendDataExec: Data source write support IcebergBatchWrite(table=t) is committing.", 0),
+    ],
+)
+def test_the_ends_of_writes_are_counted(tmp_path: Path, line: str, writes: int) -> None:
+    log = gzip.decompress((SAMPLES / "SK005/hudi-sink-3.5.9/driver-ms.log.gz").read_bytes()).decode()
+    plain = "".join(text for text in log.splitlines(keepends=True) if "HoodieWriteClient: Committed" not in text)
+    before, got, behind = plain.partition(" INFO DAGScheduler: Got job 100 ")
+    clock = before[before.rindex("\n") + 1 :]
+    (tmp_path / "driver.log").write_text(f"{before} INFO {line}\n{clock}{got}{behind}")
+    assert parts_of(tmp_path / "driver.log")["writes"].sum() == writes
+
+
 # Layouts.
 
 

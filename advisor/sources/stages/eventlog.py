@@ -37,6 +37,10 @@ _PACKED = Struct(f"{sparkevents.WIDTH}d")
 """A task as bytes, which numpy takes as they are; of tuples it looks at every number."""
 _MANY = 1024 * _PACKED.size
 """Bytes of tasks that go on together."""
+_BROADCASTS = ("withThreadLocalCaptured", "ThreadPoolExecutor", "FutureTask", "CompletableFuture")
+"""What calls a job that broadcasts a table."""
+_SHUFFLED = 64
+"""So many shuffles behind, a later stage of a batch reads none of them."""
 _SILENT_MS = 3_600_000
 """Of a query of which nothing was heard for so long nothing older will come."""
 
@@ -132,6 +136,8 @@ class Application:
         """Jobs that wrote files, by the number of a sum."""
         self._kept: set[int] = set()
         """Data sets that were computed whole and stay in a cache."""
+        self._of_tables: deque[int] = deque(maxlen=_SHUFFLED)
+        """The last data sets that stages shuffled of tables alone."""
 
     @property
     def held(self) -> int:
@@ -240,6 +246,7 @@ class Application:
         if job and job.batch is None and streams(names):
             job.streams = True
         kind, what = meant(names, job.description if job else "", last, self._from_cache(info))
+        kind = self._of_tables_alone(kind, info)
         if job and (commits := commits_of(info.sums)) is not None:
             self._writers[commits] = job
         times = info.submitted, info.completed
@@ -247,6 +254,20 @@ class Application:
         attempt.numbers = Numbers(sql_sums(info.sums))
         self._results.discard((info.stage, info.attempt))
         self._work.completes(attempt, at)
+
+    def _of_tables_alone(self, kind: str, stage: sparkevents.Stage) -> str:
+        """Return `scan` for a stage behind scans of tables alone, else its kind.
+
+        A last stage is one only where it is broadcast: any other may join with rows that were broadcast.
+        """
+        if kind == "result" and not any(caller in stage.name for caller in _BROADCASTS):
+            return kind
+        steps = stage.datasets
+        before = {parent for step in steps for parent in step.parents} - {step.number for step in steps}
+        if kind in ("shuffle", "result", "scan") and before <= set(self._of_tables) and (before or kind == "scan"):
+            self._of_tables.append(steps[0].number)
+            return "scan"
+        return kind
 
     def written(self, event: sparkevents.DriverAccumUpdates, _: int) -> None:
         """Read how many files a write made."""

@@ -28,6 +28,12 @@ _POLLED_MS = {b"nano": 1e-6, b"m": 1.0}
 """Spark 3.3 to 3.5 writes nanoseconds, 4.0 and later milliseconds."""
 _COMPACTED = re.compile(rb"(?:(W)riting atomically|Renamed temp file).* \S*/_spark_metadata/\.?\d{1,15}\.compact\b")
 _PAIMON = (b"Atomic commit failed for snapshot", b"Retry commit for exception")
+_ENDS_WRITE = (b"Write Job ", b"Data source write support")
+_WRITERS = (
+    *("FileFormatWriter", "DeltaFileFormatWriter", "AppendDataExec", "ReplaceDataExec", "WriteDeltaExec"),
+    *("OverwriteByExpressionExec", "OverwritePartitionsDynamicExec"),
+)
+"""Classes that log the end of a data frame's write."""
 _READS = re.compile(rb"Processing (\d{1,15}) files from \d")
 
 Reader = Callable[[bytes, int], None]
@@ -53,6 +59,7 @@ class Notes:
             "KafkaDataConsumer": self._consumer,
             "FileStreamSource": self._reads,
             "CheckpointFileManager": self._compaction,
+            **dict.fromkeys(_WRITERS, self._write),
             "ParquetOutputFormat": self._opens,
             "ManifestFileCommitProtocol": self._commits_files,
         }
@@ -101,11 +108,18 @@ class Notes:
         self._scheduler.mark()
         self._delta.committed = False
 
+    def _write(self, line: bytes, message: int) -> None:
+        """Count the writes that ended."""
+        if line.startswith(_ENDS_WRITE, message) and b" committed." in line:
+            self._note("writes", 1)
+
     def _hudi(self, line: bytes, message: int) -> None:
         """Note the time from its first line of the commit to the end of the micro-batch, its cleaning included."""
         moment = self._moment
         if line.startswith(b"Retrying the failed micro batch", message):
             self._note("commit_retries", 1)
+        elif line.startswith(b"Committed ", message):
+            self._note("writes", 1)
         elif not moment.fine:
             return
         elif _HUDI_COMMITS.match(line, message) and self._hudi_since is None:

@@ -94,6 +94,7 @@ class Dataset(msgspec.Struct):
     scope: str | None = field(name="Scope", default=None)
     partitions: Whole = field(name="Number of Partitions", default=0)
     level: Level = field(name="Storage Level", default=Level())
+    parents: list[Whole] = field(name="Parent IDs", default_factory=list)
 
 
 class Sum(msgspec.Struct):
