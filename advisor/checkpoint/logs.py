@@ -49,7 +49,7 @@ def held(entries: Iterable[Entry]) -> Held:
             compact |= {number} if one.name.endswith(_COMPACT) else set()
             newest = max(newest or 0, one.changed or 0) or None
         left += one.name.endswith(".tmp")
-    return Held(tuple(sorted(batches)), frozenset(compact), files, size, left, newest)
+    return Held(tuple(sorted({*batches})), frozenset(compact), files, size, left, newest)
 
 
 class Offsets(NamedTuple):

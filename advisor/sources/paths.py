@@ -231,8 +231,16 @@ def from_store(url: str, ask: Callable[[], _T], seconds: float | None = None) ->
     """
     if not is_url(url):
         return ask()
+    from pyarrow import ArrowException  # noqa: PLC0415
+
+    def asked() -> _T:
+        try:
+            return ask()
+        except ArrowException as error:  # Azure's client raises what is no OSError
+            raise error if isinstance(error, OSError) else OSError(str(error)) from None
+
     seconds = seconds or PIECE_S
-    return within(ask, seconds, TimeoutError(f"no answer in {seconds:g} s"), SILENT_S, partial(_tell, url))
+    return within(asked, seconds, TimeoutError(f"no answer in {seconds:g} s"), SILENT_S, partial(_tell, url))
 
 
 @lru_cache(maxsize=1024)  # once for each

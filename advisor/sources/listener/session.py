@@ -247,6 +247,8 @@ def session_of(spark: Any) -> Session:
     if not hasattr(spark, "streams"):
         found = f"{type(spark).__name__} is not a Spark session"
         raise UsageError("attach", found, "give the session that runs the queries")
+    if spark.is_stopped if is_connect(spark) else spark.sparkContext._jsc is None:
+        raise UsageError("attach", "the session is stopped", "give the session that runs the queries")
     if not is_connect(spark):
         return _Classic(spark)
     import pyspark  # noqa: PLC0415
