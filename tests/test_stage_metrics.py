@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from tests.made import events, table
 
 RUN = "r"
 KEY = {"id": "q", "run_id": RUN}
+AT = datetime(2026, 3, 1, tzinfo=timezone.utc)
 KAFKA = {"description": "KafkaV2[Subscribe[t]]"}
 EVEN = {"kind": "source_read", "tasks": 2, "slots": 2, "wall_ms": 110.0, "first_task_ms": 10.0, "task_ms": 190.0}
 EVEN |= {"task_max_ms": 100.0, "rows_max": 50.0, "input_rows": 100}
@@ -316,3 +318,12 @@ def test_waves_of_state_are_those_of_its_stages_where_these_were_seen(wall: floa
     made = opened([BATCH | {"operators": [SAVED]}] * 3, stages, task_slots=2)
     assert ms(made, "state_waves_ms") == waves
     assert ms(made, "state_waves_excess_ms") == 375
+
+
+@pytest.mark.parametrize(("stages", "sooner"), [((200,), 500 / 3), ((60, 150), 150 / 3), ((200, 30), 30 / 3)])
+def test_rows_reach_kafka_in_the_last_of_several_stages(stages: tuple[int, ...], sooner: float) -> None:
+    seen = [EVEN | {"wall_ms": wall, "last": True, "submitted": AT + timedelta(seconds=nth)}
+            for nth, wall in enumerate(stages)]  # fmt: skip
+    rows = [BATCH | {"sink": "KafkaTable", "sources": [KAFKA]}] * 20
+    found = opened(rows, dict.fromkeys(range(20), seen), stateful=False, sink="kafka", trigger="unspecified")
+    assert measure(found, "record_latency_ms", "p50").safe == pytest.approx(600 - sooner + 600 / 2, abs=2)  # type: ignore[union-attr]

@@ -13,7 +13,9 @@ from advisor.catalogue import load
 from advisor.cli.options import facts_given
 from advisor.contract import Advice, Promise, Target
 from advisor.errors import UsageError
+from advisor.metrics.phases import budget
 from advisor.report.target import target
+from advisor.savings.after import after
 from advisor.views.terminal import report_as_text
 from tests.made import window
 from tests.test_together import finding, step
@@ -87,6 +89,30 @@ def test_more_slots_are_not_asked_for_where_a_step_ends_the_waves() -> None:
     assert found.waves is None
     (query,) = advisor.analyze(SAMPLES / "CL002/16-tasks-on-2-slots-4.3.0", set=["latency_target_ms=1"]).typed.queries
     assert query.screen.target is not None and query.screen.target.waves == 8
+
+
+@pytest.mark.parametrize(("ms", "verdict", "left"), [(500, "not reached", 59_500), (90_000, "unknown", None)])
+def test_a_result_waits_for_its_window_and_at_least_for_all_the_watermarks_delay(
+    ms: float, verdict: str, left: float | None
+) -> None:
+    times = {"watermark": "2026-03-01T01:59:00.000Z", "max": "2026-03-01T02:00:00.000Z"}
+    saved = {"operatorName": "stateStoreSave", "commitTimeMs": 60, "numShufflePartitions": 2}
+    row = {**ROW, "eventTime": times, "stateOperators": [saved]}
+    made = window([row] * 20, output_mode="append", stateful=True, watermarked=True, latency_target_ms=ms)
+    found = target(made, [])
+    assert found is not None and found.missing is not None
+    assert (found.verdict, found.left_ms, "update mode" in found.missing) == (verdict, left, True)
+
+
+def test_a_batch_saves_as_much_of_kafkas_fetches_as_its_add_batch_is_long() -> None:
+    """A slow batch of 600 ms of addBatch saves three times what a usual one of 200 ms does."""
+    made = window([ROW | {"triggerExecution": took + 140, "addBatch": took} for took in (200,) * 50 + (600,) * 10],
+                  trigger="processing_time", trigger_interval_ms=100)  # fmt: skip
+    fetches, other = (
+        after(made, [step("one", Promise(100, 100, 100), of, ("addBatch",))], budget(made))
+        for of in ("kafka_fetch_wait_ms", "static_side_ms")
+    )
+    assert fetches.p99 < other.p99 - 200
 
 
 def test_a_target_within_the_range_of_what_is_promised_only_may_be_reached() -> None:

@@ -14,6 +14,7 @@ from advisor.metrics.operators import ARBITRARY, partitions
 from advisor.metrics.phases import DISCOVERY, summed
 from advisor.metrics.slow_batches import rhythm
 from advisor.metrics.state import state_commit_per_task_ms, state_waves_excess_ms
+from advisor.metrics.tasks import most
 from advisor.metrics.units import milliseconds
 from advisor.statistics import median, zero_filled
 from advisor.window import Window
@@ -40,10 +41,10 @@ def record_latency_ms(window: Window) -> Quantiles:
     A batch takes what came until latestOffset asked, half way through that phase; its rows came uniformly over the gap
     g to the trigger before, and are visible when the sink has written them: latencies are uniform over [v, v + g], v =
     triggerExecution - latestOffset / 2 - commitOffsets, mixed over the batches by rows. Without state, rows reach Kafka
-    while the tasks run, by measurement a third of addBatch before its end; with state they reach it as their task ends,
-    of deduplication and joins before the task's state is committed, so that several waves of tasks spread them over
-    addBatch x (1 - 1 / waves). A backlog comes on top: rows that wait
-    over the pace at which the query takes them. With a backlog this is the latency of records that come now, not of
+    while the tasks run, by measurement a third of addBatch before its end, or of its last stage where several are seen;
+    with state they reach it as their task ends, of deduplication and joins before the task's state is committed, so
+    that several waves of tasks spread them over addBatch x (1 - 1 / waves). A backlog comes on top: rows that wait over
+    the pace at which the query takes them. With a backlog this is the latency of records that come now, not of
     those that become visible now. Records are assumed to reach the source at once. In real-time mode it is the events'
     own latency in a typical batch, as Databricks reports it.
     """
@@ -175,9 +176,19 @@ def _not_waited(window: Window) -> np.ndarray:
     """What of each trigger lies before its last record came, or after the typical record was visible."""
     asking, after = summed(window, DISCOVERY), summed(window, ("commit_offsets_ms",))
     stateless = window.facts.value("stateful") is False and not len(window.operators)
-    before_end = VISIBLE_BEFORE_END if stateless and window.facts.value("sink") == "kafka" else 0.0
-    written = before_end * summed(window, ("add_batch_ms",)) + _committed_after(window)
-    return zero_filled(asking / 2 + after + written)
+    written = _written_before_end(window) if stateless and window.facts.value("sink") == "kafka" else 0.0
+    return zero_filled(asking / 2 + after + written + _committed_after(window))
+
+
+def _written_before_end(window: Window) -> np.ndarray:
+    """How long before addBatch's end the typical row is in Kafka: a third of it, or of the last of several stages."""
+    whole, stages = summed(window, ("add_batch_ms",)), window.stages
+    if not len(stages):
+        return VISIBLE_BEFORE_END * whole
+    ends = stages["submitted"] == most(window, stages["submitted"])[stages["batch"]]
+    last = most(window, np.where(ends, stages["wall_ms"], np.nan))
+    several = np.bincount(stages["batch"], minlength=len(window)) > 1
+    return VISIBLE_BEFORE_END * np.where(several & (last > 0), np.fmin(last, whole), whole)
 
 
 def _committed_after(window: Window) -> np.ndarray:
@@ -248,6 +259,12 @@ def _held_back(window: Window) -> Missing:
         unknown = f"in append mode results wait for the watermark{behind}; the output mode is not known"
         return Missing(unknown, "output_mode")
     return Missing(f"in append mode a window's result waits until the watermark{behind} has passed the window's end")
+
+
+def held_back_ms(window: Window) -> float | None:
+    """The least that results of windows wait for the watermark, in ms; None where nothing waits, or only own code."""
+    own_code = any(name.startswith(ARBITRARY) for name in operators(window))
+    return watermark_wait_ms(window) if waits_for_watermark(window) and not own_code else None
 
 
 def watermark_wait_ms(window: Window) -> float:

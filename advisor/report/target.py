@@ -10,6 +10,7 @@ from advisor.catalogue import ranking
 from advisor.contract import Advice, Finding, Latencies, PlannedStep, Target, TargetVerdict
 from advisor.metrics import Estimate, Missing, measure, sure
 from advisor.metrics.interval import shortest_stable_interval_ms
+from advisor.metrics.latency import held_back_ms
 from advisor.metrics.phases import budget
 from advisor.savings import exclude
 from advisor.savings.after import after, at_interval, at_load, can_be_modelled, now
@@ -56,7 +57,7 @@ def target(window: Window, findings: Sequence[Finding]) -> Target | None:
         return None
     stat, today = str(window.facts.value("latency_target_stat") or "p99"), now(window)
     if isinstance(today, Missing):
-        return Target(stat=stat, ms=wanted, verdict="unknown", missing=today.reason)
+        return _unknown(window, stat, wanted, today)
     if today.at(stat) <= wanted:
         return _reached(window, stat, wanted, today)
     search = Search(window, stat)
@@ -84,6 +85,20 @@ def target(window: Window, findings: Sequence[Finding]) -> Target | None:
         in_the_way=_in_the_way(nearest, budget(window)),
         holds_at_rows=_holds_at(window, stat, wanted - (nearest.state.at(stat) - today.at(stat))),
         waves=waves.safe if isinstance(waves, Estimate) and waves.safe > 1 else None,
+    )
+
+
+def _unknown(window: Window, stat: str, wanted: float, today: Missing) -> Target:
+    """Return why no latency is known; a result that the watermark holds back waits for all its delay."""
+    held_back = held_back_ms(window)
+    if held_back is None:
+        return Target(stat=stat, ms=wanted, verdict="unknown", missing=today.reason)
+    return Target(
+        stat=stat,
+        ms=wanted,
+        verdict="not reached" if held_back > wanted else "unknown",
+        left_ms=round(held_back - wanted, 1) if held_back > wanted else None,
+        missing=f"{today.reason}; a shorter delay or window brings it sooner, and update mode with its own batch",
     )
 
 

@@ -229,7 +229,7 @@ def target(query: QueryEntry) -> list[str]:
         return []
     said = f"{found.stat} {text.ms(found.ms)}: {_ANSWERS[found.verdict]}"
     if found.missing or found.now is None:
-        return [f"{said}: {found.missing}"]
+        return [f"{said.partition(';')[0]}: {found.missing}"]
     if found.verdict == "reached":
         return [f"{said} ({_latencies(found.now)}){_cheaper(found)}"]
     if not found.steps:

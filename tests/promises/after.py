@@ -71,10 +71,11 @@ def measured(spark: Any, case: Case, place: str, kept: Path | None, *, warms_up:
     runner.place = kept
     if warms_up:
         runner.run(OnTrial(), "after-warm-up", f"{place}/warm-up", warms_up=True)
-    first = runner.run(OnTrial(), "after-as-it-is", f"{place}/first")
+    name = f"after-{Path(place).name}"  # topics of their own: Spark's cached producer hangs on a topic made again
+    first = runner.run(OnTrial(), f"{name}-as-it-is", f"{place}/first")
     step = candidate([case.step], runner.catalogue, first.window)
-    then = runner.run(step.variant, "after-step", f"{place}/step")
-    both = [first, runner.run(OnTrial(), "after-as-it-is-again", f"{place}/last")]
+    then = runner.run(step.variant, f"{name}-step", f"{place}/step")
+    both = [first, runner.run(OnTrial(), f"{name}-as-it-is-again", f"{place}/last")]
     said = [found for run in both if (found := _said(run, step)) is not None]
     if len(said) < len(both) or "p50" not in then.latency:
         return None
@@ -109,16 +110,24 @@ def near(one: Mapping[str, Any]) -> tuple[bool, bool]:
 
 def markdown(known: Mapping[str, Any]) -> str:
     """How many are near, and a row for each case."""
-    said = [near(one) for one in known.values()]
+    names = [case.name for case in cases(Servers()) if _is_measured(case)]
+    chosen = [near(one) for name, one in known.items() if name in names[::2]]
+    judged = [near(one) for name, one in known.items() if name not in names[::2]]
     return "\n".join(
         [
-            f"p50 after the step is within 15 % or 15 ms of what the report said in {sum(one for one, _ in said)} of "
-            f"{len(said)} cases, p99 within 30 % in {sum(one for _, one in said)}.",
+            "p50 after the step is within 15 % or 15 ms of what the report said, and p99 within 30 %, in "
+            f"{_score(judged)} cases on which nothing was chosen (every second one of `--list`), and in "
+            f"{_score(chosen)} others.",
             "",
             *HEAD,
             *(_row(name, one) for name, one in known.items()),
         ]
     )
+
+
+def _score(said: Sequence[tuple[bool, bool]]) -> str:
+    p50, p99 = (sum(column) for column in zip(*said, strict=True))
+    return f"{p50} and {p99} of the {len(said)}"
 
 
 def _row(name: str, one: Mapping[str, Any]) -> str:

@@ -10,12 +10,14 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
+from advisor.batches import Reading
 from advisor.comparison.levels import FEWEST
 from advisor.contract import OnTrial, plain
 from advisor.trials.length import Length
 from advisor.trials.run import Run, Runner
 from advisor.trials.steps import Candidate
 from advisor.trials.turns import Bench, _Result
+from advisor.window import Window
 
 RUNS, MOST_RUNS = 4, 16
 """A trial looks at its runs after each four, and ends after so many at the latest."""
@@ -58,7 +60,7 @@ class Keeping(Runner):
         self.baselines: list[Run] = []
 
     def run(self, *args: Any, **options: Any) -> Run:
-        """Run it, and keep its settings and measured latency beside its progress."""
+        """Run it, and keep its settings and measured latency beside its progress and its stages."""
         run = super().run(*args, **options)
         if run.variant == OnTrial() and len(run.window) >= FEWEST:
             self.baselines.append(run)
@@ -66,12 +68,11 @@ class Keeping(Runner):
             facts = {name: known.value for name, known in run.facts.items()}
             told = {"variant": plain(run.variant), "latency": dict(run.latency), "facts": facts}
             (self.place / f"{run.run_id}.json").write_text(json.dumps(told, default=str))
+            tables = {"batches": self.read.batches, "sightings": self.read.sightings, **self.read.inside}
+            for name, table in tables.items():
+                pq.write_table(table, self.place / f"{run.run_id}.{name}.parquet")
         return run
 
-    def _steady(self, query: Any, live: Any, *more: Any) -> Any:
-        window = super()._steady(query, live, *more)
-        if self.place is not None:
-            reading = live.recorder.reading()
-            pq.write_table(reading.batches, self.place / f"{query.runId}.batches.parquet")
-            pq.write_table(reading.sightings, self.place / f"{query.runId}.sightings.parquet")
-        return window
+    def _window(self, reading: Reading) -> Window:
+        self.read = reading
+        return super()._window(reading)
