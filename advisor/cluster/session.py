@@ -16,7 +16,7 @@ from typing import Any
 from uuid import uuid4
 
 import advisor
-from advisor.errors import UsageError
+from advisor.errors import InputError, UsageError
 from advisor.sources.listener.session import is_connect
 
 _OWN = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
@@ -28,6 +28,8 @@ _MASTER = re.compile(
     r"|local-cluster\[\s*\d+\s*,\s*\d+\s*,\s*\d+\s*\]"
 )
 """What Spark takes; of anything else it complains with a stack trace of its own."""
+_OF_JAVA = ": "
+"""Py4J's own line names the call, the one below it the exception."""
 _PACKAGE = re.compile(r"(?:advisor|streaming_latency_advisor)[\w.-]*\.(?:zip|egg)$")
 """As --py-files takes it; a wheel sent that way is found by the driver alone."""
 _SHIPPED = "spark.latencyAdvisor.shipped"
@@ -93,7 +95,9 @@ def begun(option: str, builder: Any) -> Any:
                 os.kill(started, signal.SIGTERM)
         raise
     except (PySparkException, Py4JError, OSError) as error:
-        raise UsageError(option, f"Spark does not start: {_words(error)}", _TO_START) from None
+        lines = str(error).strip().split("\n")
+        words = next((line for line in lines if line.startswith(_OF_JAVA)), lines[0]).removeprefix(_OF_JAVA)[:200]
+        raise UsageError(option, f"Spark does not start: {words}", _TO_START) from None
 
 
 def _children() -> set[int]:
@@ -173,31 +177,50 @@ def archive(folder: str | Path, name: str = "advisor") -> str:
 
 @contextmanager
 def explained() -> Iterator[None]:
-    """Turn what Spark raises into a line: workers that lack a library, files that it cannot read or write."""
+    """Turns what Spark raises into a line: workers that lack a library, tables that it cannot read or write."""
     try:
         yield
     except Exception as error:
         said = str(error)
         if lacks := _LACKS.search(said):
             raise UsageError("the cluster's workers", f"have no Python module '{lacks[1]}'", _REMEDY) from None
-        if _OF_SPARK.match(type(error).__module__) and _OF_WORKERS not in said:
-            raise UsageError("Spark", _words(error), _TO_SAVE) from None
+        if damaged := _DAMAGED.search(said):
+            file = damaged["file"] or damaged["other"]
+            raise InputError(file, f"a file of a saved table, {_found(said)}", _TO_SAVE) from None
+        if any(error in said for error in _FOREIGN):
+            found = "one of these is no part of a saved table"
+            raise InputError(" and ".join(_FOLDER.findall(said)[:2]), found, _TO_SAVE.replace("file", "one")) from None
+        if refused := _REFUSED.search(said):
+            why = (refused["why"] or refused["io"]).strip()
+            raise UsageError("save_table", why, "give a directory that can be written") from None
         raise
 
 
-def _words(error: Exception) -> str:
-    """Return the line of an error of Spark's that says what happened: Py4J's own first line names only the call."""
-    lines = str(error).strip().split("\n")
-    return next((line for line in lines if line.startswith(_OF_JAVA)), lines[0]).removeprefix(_OF_JAVA)[:200]
+def _found(said: str) -> str:
+    """Return Spark's message about a file of a saved table that it cannot read."""
+    other = _OTHER_TYPE.search(said)
+    if other is None:
+        return "which cannot be read"
+    return f"with column {other['column']} as {other['actual']} where {other['wanted']} belongs"
 
 
-_OF_JAVA = ": "
-"""What begins Py4J's line that names the exception."""
-_OF_SPARK = re.compile(r"(?:pyspark|py4j)\.")
-_OF_WORKERS = "PythonException"
-"""What Spark calls an error in this package's own code on a worker."""
 _LACKS = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
-_TO_SAVE = "check the files that it names; tables can be saved into a new directory"
+_DAMAGED = re.compile(
+    r"(?:reading file|footer for file:?|is not a Parquet file:?)\s+(?P<file>\S+\.parquet)"
+    r"|RuntimeException: (?P<other>\S+) is not a Parquet file"
+)
+_FOREIGN = ("[CONFLICTING_PARTITION_COLUMN_NAMES]", "[CONFLICTING_DIRECTORY_STRUCTURES]")
+_FOLDER = re.compile(r"\n\t(\w{1,20}:\S{1,4000})")
+_REFUSED = re.compile(
+    r"(?:AccessControl|ParentNotDirectory|FileAlreadyExists|UnsupportedFileSystem)Exception: (?P<why>[^\n]{1,200})"
+    r"|(?:IO|ClassNotFound|Connect)Exception: "
+    r"(?P<io>(?:Mkdirs failed|No space left|Read-only|Call From|Class \S{1,200}FileSystem not found)[^\n(]{0,200})"
+)
+_OTHER_TYPE = re.compile(
+    r"Parquet column \[(?P<column>[^\[\]]{1,300})\]\. Expected Spark type (?P<wanted>\w+), "
+    r"actual Parquet type (?P<actual>\w+)"
+)
+_TO_SAVE = "remove that file, or save into a new directory"
 _REMEDY = "install streaming-latency-advisor there, or send an environment along with --archives"
 
 

@@ -14,14 +14,13 @@ MIXED = 16 << 20
 """Bytes of a text that is searched for events without marker even though it has some with it."""
 MARK = b" spent"
 _BEFORE, _AFTER, _AROUND = 300, 60, 4096
-_GAP, _MS = r"[\s#/*|>]", r"(?:milliseconds?|ms)\b"
-_LATE = re.compile(
-    rf"[Tt]rigger{_GAP}+interval{_GAP}+is{_GAP}+(\d{{1,15}})\}}?{_GAP}*{_MS},?{_GAP}+but{_GAP}+spent{_GAP}+"
-    rf"(\d{{1,15}})\s*(?:(?:-|–|to)\s*(\d{{1,15}})\s*)?{_MS}".encode()
-)
+_BETWEEN = rb"[\s#/*|>]+"
+_TIME = rb"\{?(\d+)\}?[\s#/*|>]*(?:(?:-|\xe2\x80\x93|to)\s*(\d+)\s*)?(milliseconds?|ms|seconds?|s|minutes?|min)?\b"
+_SAYS = re.compile(_BETWEEN.join([rb"[Tt]rigger", rb"interval", rb"is", _TIME + rb",?", rb"but", rb"spent", _TIME]))
 _CLOCK = re.compile(
     rb"(\d\d/\d\d/\d\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d|\b\d\d:\d\d:\d\d)(?=\D)[^\n]{0,200}\Z"
 )
+_UNITS = {b"s": 1000, b"second": 1000, b"seconds": 1000, b"min": 60_000, b"minute": 60_000, b"minutes": 60_000}
 
 
 class Text:
@@ -66,34 +65,29 @@ def _read_mixed(buffer: Buffer, harvest: Harvest) -> int:
 
 
 def overruns(buffer: Buffer, begin: int, end: int, file: str, base: int) -> Iterator[Overrun]:
-    """Read the lines in [begin, end) of `buffer`, which stands at byte `base` of `file`."""
+    """Read the lines in [begin, end) of `buffer`, which stands at byte `base` of `file`.
+
+    All spellings: ms or milliseconds, the stray bracket of 4.0, ranges, lines broken by hand, JSON.
+    """
     for at in places(buffer, MARK, begin, end):
         start = max(0, at - _BEFORE)
-        around = _LATE.finditer(buffer[start : at + _AFTER])
+        around = _SAYS.finditer(buffer[start : at + _AFTER])
         match = next((each for each in around if each.start() <= at - start < each.end()), None)
         if match is not None:
             yield _overrun(match, buffer, start + match.start(), file, base)
 
 
-def late_batch(text: bytes) -> tuple[int, int, int] | None:
-    """Return (trigger interval, least and most that the batch took, ms) of a line about a batch that took longer.
-
-    It may be of Spark 4.0, with a stray bracket, in JSON, broken by hand, and give a range.
-    """
-    match = _LATE.search(text)
-    return _times(match) if match else None
-
-
-def _times(match: re.Match[bytes]) -> tuple[int, int, int]:
-    interval, low, high = match.groups()
-    return int(interval), int(low), int(high or low)
-
-
 def _overrun(match: re.Match[bytes], buffer: Buffer, at: int, file: str, base: int) -> Overrun:
-    interval, *spent = _times(match)
+    interval, _, interval_unit, low, high, unit = match.groups()
     clock = _CLOCK.search(buffer[max(0, at - _BEFORE) : at])
     from advisor.catalogue import clues  # noqa: PLC0415 - few texts need what a quarter of a second imports
 
     around = bytes(buffer[max(0, at - _AROUND) : at + _AROUND])
-    suggests = next((clue.says for clue in clues() if clue.seen.search(around)), None)
-    return Overrun(file, base + at, interval, (spent[0], spent[1]), clock[1].decode() if clock else None, suggests)
+    return Overrun(
+        file=file,
+        offset=base + at,
+        interval_ms=int(interval) * _UNITS.get(interval_unit, 1),
+        spent_ms=(int(low) * _UNITS.get(unit, 1), int(high or low) * _UNITS.get(unit, 1)),
+        clock=clock[1].decode() if clock else None,
+        suggests=next((clue.says for clue in clues() if clue.seen.search(around)), None),
+    )

@@ -12,7 +12,6 @@ from stringzilla import find
 
 from advisor.facts import LATE_BATCH, from_conf, in_order
 from advisor.progress import UNNAMED
-from advisor.sources.formats.text import late_batch
 from advisor.sources.sightings.errors import error
 from advisor.sources.sightings.line import Line, Told
 
@@ -29,6 +28,13 @@ _SCHEME: Final = re.compile(r"([A-Za-z][\w+.-]*):")
 _PINNED: Final = re.compile(r"OffsetSeqMetadata\w{0,20}\(.{0,200}?Map\((.*)", re.DOTALL)
 _PAIR: Final = re.compile(r"(?:^|, )(spark\.[\w.\-]+) -> (.*?)(?=, spark\.[\w.\-]+ -> |$)", re.DOTALL)
 _UPDATED: Final = re.compile(r"value of conf '([^']+)' in current session from '([^']*)' to '([^']*)'")
+_BEHIND: Final = re.compile(
+    r"falling behind.{0,20}?[Tt]rigger\s{1,9}interval\s{1,9}is\s{1,9}(\d{1,15})\s{0,9}\}?\s{0,9}"
+    r"(milliseconds?|ms|seconds?|s|minutes?|min)?\b",
+    re.DOTALL,
+)
+_SPENT: Final = re.compile(r"but\s{1,9}spent\s{1,9}(\d{1,15})\s{0,9}(?:milliseconds?|ms)\b")
+_MILLISECONDS: Final = {"s": 1000, "second": 1000, "seconds": 1000, "min": 60000, "minute": 60000, "minutes": 60000}
 _IDS: Final = re.compile(r'\A\s*"id" : "([0-9a-f-]{36})",\s*"runId" : "([0-9a-f-]{36})"')
 _IDENTIFIER: Final = re.compile(
     r"(?:[^\n]*\n){0,20}?=== Streaming Query ===\s+Identifier:[^\n]*\[id = ([0-9a-f-]{36}), runId = ([0-9a-f-]{36})\]"
@@ -135,16 +141,17 @@ def read_conf_update(line: Line) -> list[Told]:
 
 
 def read_falling_behind(line: Line) -> list[Told]:
-    """Of `Current batch is falling behind. The trigger interval is N milliseconds, but spent M milliseconds`."""
-    late = late_batch(f"{line.text} {line.after[:200]}".encode())
-    if late is None:
+    """Of `Current batch is falling behind. The trigger interval is N milliseconds, …` in all its spellings."""
+    match = _BEHIND.search(f"{line.text} {line.after[:200]}")
+    if match is None:
         return []
-    interval, low, high = late
+    interval = int(match[1]) * _MILLISECONDS.get(match[2] or "ms", 1)
     found = [Told("falling_behind", value=True)]
-    if interval:
-        found += [Told("trigger", "processing_time"), Told("trigger_interval_ms", interval)]
-        found += [Told(LATE_BATCH, [interval, low])] if low == high else []
-    return found
+    if not interval:
+        return found
+    spent = _SPENT.search(f"{line.text} {line.after[:200]}")
+    late = [Told(LATE_BATCH, [interval, int(spent[1])])] if spent else []
+    return [*found, Told("trigger", "processing_time"), Told("trigger_interval_ms", interval), *late]
 
 
 def read_termination(line: Line) -> list[Told]:
