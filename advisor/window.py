@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
@@ -15,7 +16,7 @@ from advisor.batches import Batches, Columns, instant, whole_seconds
 from advisor.batches.runs import NO_STAGES, members_of
 from advisor.column import longest
 from advisor.facts.trigger import AT_ONCE_MS
-from advisor.statistics import middle, since_last, sorted_quantile, zero_filled
+from advisor.statistics import median, middle, since_last, sorted_quantile, zero_filled
 
 if TYPE_CHECKING:
     from advisor.facts import Facts
@@ -39,13 +40,14 @@ class Window:
 
     `batches`: one row per batch, in order of time, columns of `batches.COLUMNS` without the lists, plus `interval_ms`
     (this trigger's start less the start of the trigger before; of a batch for which rows waited on purpose, of the
-    batch before), `held_back` (which batches these are), `moved` (which took offsets), `between_batches_ms`,
-    `other_phases_ms`, `cold`, `implausible`, `belied` and `impossible`. `operators`, `sources`: one row per batch and
-    operator or source; column `batch` is the position of its row in `batches`. `executed`: every executed batch of the
-    run, cold and no-data ones too. `stages`: one row per stage inside addBatch with its `batch`, where something shows
-    them; then `batches` has the parts of addBatch, too. `because`: why these batches. `earlier`: the batches before the
-    restart or change that they are compared with. `cold`: those right after the start, if no other ran: they show how
-    the query is laid out, but not its milliseconds. `memo`: what was computed of this window, by the function that did.
+    batch before), `held_back` (which batches these are), `moved` (1 where a source's offsets moved),
+    `between_batches_ms`, `other_phases_ms`, `cold`, `implausible`, `belied` and `impossible`. `operators`, `sources`:
+    one row per batch and operator or source; column `batch` is the position of its row in `batches`. `executed`: every
+    executed batch of the run, cold and no-data ones too. `stages`: one row per stage inside addBatch with its `batch`,
+    where something shows them; then `batches` has the parts of addBatch, too. `because`: why these batches. `earlier`:
+    the batches before the restart or change that they are compared with. `cold`: those right after the start, if no
+    other ran: they show how the query is laid out, but not its milliseconds. `memo`: what was computed of this window,
+    by the function that did.
     """
 
     batches: Columns
@@ -178,9 +180,11 @@ def _held_back(whole: Batches, facts: Facts) -> np.ndarray:
 
 
 def _moved(whole: Batches) -> np.ndarray:
-    """Which triggers took offsets of a source."""
-    moved = np.zeros(len(whole), dtype=bool)
-    moved[whole.sources["batch"][whole.sources["offset_rows"] > 0]] = True
+    """Return 1 for triggers that moved a source's offsets, 0 for others; NaN where the records name none."""
+    start, end, at = (whole.sources[name] for name in ("start_offset", "end_offset", "batch"))
+    moved = np.full(len(whole), np.nan)
+    moved[at[end != None]] = 0.0  # noqa: E711 (element by element)
+    moved[at[(end != None) & (start != end)]] = 1.0  # noqa: E711
     return moved
 
 
@@ -262,6 +266,7 @@ def cold(executed: Columns) -> np.ndarray:
 
     The first of a run (batchId 0, or no inputRowsPerSecond), and those after it until triggerExecution stays under
     1.5 x the run's later median, or under what one in ten of the later batches reaches, too; at most 50.
+    A batch after which most take as long or longer is not cold: a trend is no warm-up.
     """
     marked = np.zeros(len(executed), dtype=bool)
     if not len(executed) or not _is_start(executed):
@@ -271,12 +276,13 @@ def cold(executed: Columns) -> np.ndarray:
     known = later[~np.isnan(later)]
     # Where every second batch waits for another query's, half of all are far above the median, and none is a warm-up.
     usual = max(WARM_UP_FACTOR * middle(known), sorted_quantile(np.sort(known), STILL_USUAL))
-    slow = np.flatnonzero(duration[:LONGEST_WARM_UP] >= usual)
+    near = duration[: 2 * LONGEST_WARM_UP]
+    slow = [int(at) for at in np.flatnonzero(near[:LONGEST_WARM_UP] >= usual) if near[at] > median(near[at + 1 :])]
     marked[: last_of_warm_up(slow) + 1] = True
     return marked
 
 
-def last_of_warm_up(slow: np.ndarray) -> int:
+def last_of_warm_up(slow: Iterable[int]) -> int:
     """Position of the last slow batch that no more than five calm ones part from the start.
 
     A spike in every tenth batch (a compaction) is no warm-up.

@@ -487,7 +487,7 @@ def test_in_real_time_mode_the_length_of_a_batch_is_no_latency() -> None:
         entry = advisor.report().queries[0]
     assert entry["findings"] == []
     assert entry["verdict"].startswith(
-        "No rule knows a change that would help. In real-time mode a batch lasts as long as its trigger"
+        "No rule found anything to change. In real-time mode a batch lasts as long as its trigger"
     )
     assert "real-time mode" in entry["metrics"]["record_latency_ms"]["missing"]
 

@@ -43,6 +43,14 @@ def test_warm_up_lasts_until_batches_stay_fast() -> None:
     assert len(window([*slow, *[BATCH] * 60], first=0)) == 60
 
 
+@pytest.mark.parametrize("count", range(2, 21))
+@pytest.mark.parametrize("factor", [1.1, 1.3, 2.0])
+@pytest.mark.parametrize("first", [1, 50])
+def test_a_trend_is_no_warm_up(count: int, factor: float, first: int) -> None:
+    rows = [BATCH | {"triggerExecution": int(100 * factor**n)} for n in range(1, count)]
+    assert len(window([BATCH | {"triggerExecution": 100 * first}, *rows], first=0)) >= min(count - 1, 4)
+
+
 def test_a_spike_in_every_tenth_batch_is_no_warm_up() -> None:
     rows = [BATCH | ({"triggerExecution": 900} if n % 10 == 9 else {}) for n in range(60)]
     assert len(window(rows, first=0)) == 59

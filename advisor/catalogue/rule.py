@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -172,6 +172,7 @@ class Phases(Model):
     """The file phases.yaml: the phases of a batch, and from which share of one on a finding speaks for all of it."""
 
     claimed_from: Annotated[float, Field(gt=0, le=1)]
+    without_rows: dict[Literal["moved", "stood"], Text] = Field(description="why such a batch ran, by its offsets")
     phases: tuple[Phase, ...]
 
 

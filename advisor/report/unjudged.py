@@ -49,8 +49,8 @@ def nothing_to_judge(judged: Judged) -> str:
         return f"{first_batch(judged.window)}{quiet}"
     later = executed["input_rows"][~executed["cold"]]
     if executed["cold"].any() and not executed["impossible"].any() and (later == 0).all():
-        return f"{first_batch(judged.window)} {_without_rows(judged.window)}"
-    return f"Nothing to judge: {_why_none_is_steady(judged.window)}"
+        return f"{first_batch(judged.window)} {_without_rows(judged)}"
+    return f"Nothing to judge: {_why_none_is_steady(judged)}"
 
 
 def _no_batch(judged: Judged) -> str:
@@ -66,13 +66,13 @@ def _no_batch(judged: Judged) -> str:
     return f"{quiet}no whole record of a batch. {empty_triggers(empty)}"
 
 
-def _why_none_is_steady(window: Window) -> str:
-    executed, none = window.executed, "no batch with rows after the start."
+def _why_none_is_steady(judged: Judged) -> str:
+    executed, none = judged.window.executed, "no batch with rows after the start."
     if executed["impossible"].any():
         return "the times of these batches contradict each other, so they cannot be right."
     if any_above_zero(executed["input_rows"]) or np.isnan(executed["trigger_execution_ms"][-1]):
         return none
-    return f"{none} {_without_rows(window)}"
+    return f"{none} {_without_rows(judged)}"
 
 
 def first_batch(window: Window) -> str:
@@ -92,14 +92,22 @@ def first_batch(window: Window) -> str:
     )
 
 
-def _without_rows(window: Window) -> str:
-    """Return where the time of the last batch went, which read no rows."""
+def _without_rows(judged: Judged) -> str:
+    """Return what batches without rows cost, where the time of the last one went, and why it ran."""
+    window, facts = judged.window, judged.window.facts
+    empty = window.executed.where((window.executed["input_rows"] == 0) & ~window.executed["cold"])
     last = window.executed.at(np.array([len(window.executed) - 1]))
-    whole = float(last["trigger_execution_ms"][0])
-    old = is_older(window.facts.value("spark_version"), window.facts.value("spark_version_below"), SINCE)
+    whole, moved = float(last["trigger_execution_ms"][0]), float(last["moved"][0])
+    old = is_older(facts.value("spark_version"), facts.value("spark_version_below"), SINCE)
     parts = ", ".join(_parts(last, whole, old))
-    state = " Every one commits all partitions of its state." if window.facts.value("stateful") else ""
-    return f"A batch without rows takes {milliseconds(whole)}{': ' if parts else ''}{parts}.{state}"
+    took = f"A batch without rows takes {milliseconds(whole)}{': ' if parts else ''}{parts}."
+    if len(empty) > 1:
+        each = f"Each of {len(empty):,} batches without rows takes {_range(empty['trigger_execution_ms'])}"
+        took = f"{each}. The last one took {milliseconds(whole)}{': ' if parts else ''}{parts}."
+    stateful, says = facts.value("stateful") is True, judged.catalogue.phases.without_rows
+    why = says["moved"] if moved == 1 else says["stood"] if moved == 0 and stateful else ""
+    state = "Every one commits all partitions of its state." if stateful else ""
+    return " ".join(filter(None, (took, why, state)))
 
 
 def _parts(batch: Columns, whole: float, old: bool) -> Iterator[str]:

@@ -22,6 +22,7 @@ from advisor.report.unjudged import nothing_to_judge
 
 MOST_CLOSEST = 2
 NOTHING_TO_CHANGE = "This log shows nothing that needs a change."
+NOTHING_FOUND = "No rule found anything to change."
 _TORN = "Partial: records of this log were torn or could not be read, and what they show is not known."
 _MANY_UNKNOWN = 2  # facts that a sentence can name
 
@@ -193,10 +194,8 @@ def _nothing_found(judged: Judged) -> str:
     if not len(window):
         return nothing_to_judge(judged)
     if window.facts.value("trigger") == "real_time":
-        return "No rule knows a change that would help. In real-time mode a batch lasts as long as its trigger."
-    interval = window.facts.number("trigger_interval_ms")
-    within = f" within the {milliseconds(interval)} between two triggers" if interval else ""
+        return f"{NOTHING_FOUND} In real-time mode a batch lasts as long as its trigger."
     silenced = ", ".join(entry.rule for entry in judged.judgement.suppressed)
     if not silenced and (few := not_judged_yet(judged)):
         return f"Not judged yet: {few}."
-    return f"No rule knows a change that would help{within}{f' (silenced: {silenced})' * bool(silenced)}."
+    return f"{NOTHING_FOUND}{f' Silenced: {silenced}.' * bool(silenced)}"

@@ -22,6 +22,7 @@ from advisor.contract import (
 )
 from advisor.facts.names import FACTS
 from advisor.facts.versions import is_untried
+from advisor.report.verdict import NOTHING_FOUND
 from advisor.views import text
 from advisor.views.addbatch import sentence, slow
 from advisor.views.paste import pastes
@@ -103,8 +104,7 @@ def _trigger(query: QueryEntry) -> str:
         likely = "likely " if interval and query.facts["trigger_interval_ms"].origin == "inferred" else ""
         return f"trigger {likely}every {text.ms(interval)}" if interval else "trigger with an interval"
     if kind == "unspecified" and query.facts["trigger"].origin == "inferred":
-        one_shot = query.state != "running" and "available_now" in (query.value("trigger_one_of") or ())
-        return "no pause between batches (AvailableNow?)" if one_shot else "no pause between batches"
+        return "no pause between batches"
     return _TRIGGERS.get(str(kind), "trigger not known")
 
 
@@ -142,7 +142,8 @@ def in_a_line(query: QueryEntry) -> str:
     if best and (why(query) or query.screen.loss_stays):
         return f"{best.title}: {offer(query) or best.advice.do}"
     needs_a_checkpoint = _with_a_new_checkpoint(query)
-    nothing = "not judged yet" if query.screen.not_judged_yet else "no rule knows a change"
+    nothing = "no rule knows a change" if query.findings else "no rule found anything"
+    nothing = "not judged yet" if query.screen.not_judged_yet else nothing
     other = f"{needs_a_checkpoint[0].do} (a new checkpoint)" if needs_a_checkpoint else nothing
     return f"{loss_name(loss)}: {(offer(query) or best.advice.do) if best else other}"
 
@@ -493,13 +494,13 @@ def no_step(query: QueryEntry) -> str:
         return "Answer the question below first: which step helps depends on it."
     if query.screen.unopened and not query.screen.calm:
         return _OPEN_IT
-    accepted = " that Spark accepts here" if query.findings else ""
-    known = f"No rule knows a change{accepted} that would help."
-    if query.screen.not_judged_yet and not query.suppressed:
-        known = f"Not judged yet: {query.screen.not_judged_yet}."
-    calm = query.screen.calm
-    if calm and not calm.partial and not query.findings:
+    calm, known = query.screen.calm, NOTHING_FOUND
+    if calm and not calm.partial:
         known = f"Nothing needs a change{'' if calm.closest else ' so far'}."
+    elif query.screen.not_judged_yet and not query.suppressed:
+        known = f"Not judged yet: {query.screen.not_judged_yet}."
+    elif query.findings or (query.terminated and query.terminated.error):
+        known = f"No rule knows a change{' that Spark accepts here' if query.findings else ''} that would help."
     return f"{known} {looked_at(query)}".rstrip()
 
 
