@@ -25,7 +25,7 @@ from advisor.report.loss import goes_to, largest_loss
 from advisor.report.screen import first_sentence, is_unopened
 from advisor.report.steps import best_step
 from advisor.report.verdict import calm
-from advisor.views.first_screen import LOSSES, gain, in_a_line
+from advisor.views.first_screen import LOSSES, gain, in_a_line, no_step
 from advisor.views.terminal import report_as_text
 from advisor.window import Window, run_window
 from tests.made import START, events, facts, table, window
@@ -240,6 +240,30 @@ def test_a_small_finding_that_no_step_mends_does_not_hide_that_a_query_keeps_up(
     assert "LG001" in {one.rule for one in judge(made, load(None)).findings}
     found = calm_of([LOGGED] * 30, **known)
     assert (found is not None and "keeps up" in found.says) is quiet
+
+
+def test_a_query_that_keeps_up_needs_no_change_though_a_small_finding_has_no_step() -> None:
+    query = entry([QUICK] * 30, interval_ms=600)
+    found = msgspec.structs.replace(query.screen, calm=Calm(says="The query keeps up.", closest=()))
+    finding = entry([LOGGED | {"operators": [SAVED | {"commitTimeMs": 10}]}] * 30, interval_ms=600).findings[:1]
+    steps = tuple(msgspec.structs.replace(step, legal="no") for step in finding[0].steps)
+    refused = (msgspec.structs.replace(finding[0], steps=steps),)
+    assert no_step(msgspec.structs.replace(query, screen=found, findings=refused)).startswith("Nothing needs a change")
+
+
+@pytest.mark.parametrize(("moved", "operators", "said"), [
+    (True, [], "moved"), (True, [{"operatorName": "stateStoreSave"}], "moved"),
+    (False, [{"operatorName": "stateStoreSave"}], "stood"), (None, [{"operatorName": "stateStoreSave"}], ""),
+])  # fmt: skip
+def test_a_batch_without_rows_is_told_with_what_it_costs_and_why_it_ran(
+    moved: bool | None, operators: list[dict[str, Any]], said: str
+) -> None:
+    ends = {} if moved is None else {"startOffset": {"logOffset": 0}, "endOffset": {"logOffset": int(moved)}}
+    source = {"description": "FileStreamSource[file:/in]", "numInputRows": 0, **ends}
+    rows = [QUICK | {"numInputRows": 0, "operators": operators, "sources": [source]}] * 6
+    verdict, why = entry(rows, first=0).verdict, load(None).phases.without_rows
+    assert "Each of 5 batches without rows takes" in verdict
+    assert [name for name, words in why.items() if words in verdict] == ([said] if said else [])
 
 
 @pytest.mark.parametrize(("polled_ms", "quiet"), [(10.0, True), (600.0, False)])
