@@ -100,6 +100,21 @@ def test_what_is_lost_first(rows: list[dict[str, Any]], facts: dict[str, Any], k
     assert (loss.kind, loss.rule) == (kind, rule)
 
 
+def test_what_explains_another_may_be_explained_in_its_turn() -> None:
+    """DV003 explains DV001, which explains SK002."""
+    example = load(None).rules["DV003"].examples[0]
+    row = example.batches.row | {"triggerExecution": 5000, "walCommit": 50, "commitOffsets": 50}
+    made = of_example(example.model_copy(update={"batches": example.batches.model_copy(update={"row": row})}))
+    judgement = judge(made, load(None))
+    assert {one.rule: one.explained_by for one in judgement.findings if one.rule in ("DV001", "SK002")} == {
+        "DV001": "DV003",
+        "SK002": "DV001",
+    }
+    for findings in (judgement.findings, judgement.findings[::-1]):
+        seen = judged(made, replace(judgement, findings=findings))
+        assert largest_loss(seen).rule == "DV003"
+
+
 SAVED = {"operatorName": "stateStoreSave", "numShufflePartitions": 2}
 BIG_STATE = {
     "operatorName": "stateStoreSave", "numRowsTotal": 84_000_000, "numRowsUpdated": 900_000, "commitTimeMs": 420_000,

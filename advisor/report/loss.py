@@ -167,10 +167,13 @@ def _findings(judged: Judged) -> Iterator[_Candidate]:
     """Yield what each finding takes; one that another explains counts for that one."""
     rules, window = judged.catalogue.rules, judged.window
     lost = {one.rule: ms.safe for one in judged.judgement.findings if (ms := lost_ms(rules[one.rule], window))}
-    counts = dict(lost)
-    for one in judged.judgement.findings:
-        if one.rule in lost and one.explained_by in lost:
-            counts[one.explained_by] = max(counts[one.explained_by], counts.pop(one.rule))
+    counts, above = dict(lost), {one.rule: one.explained_by for one in judged.judgement.findings}
+    for rule in lost:
+        top = rule
+        while (explains := above[top]) is not None and explains in lost:
+            top = explains
+        if top != rule:
+            counts[top] = max(counts[top], counts.pop(rule))
     for one in judged.judgement.findings:
         if one.rule in counts:
             yield _candidate(one, rules[one.rule], lost[one.rule], counts[one.rule], judged)
