@@ -72,6 +72,7 @@ def read(buffer: Buffer, begin: int, final: bool, harvest: Harvest) -> int:
     last = begin
     for found in find_events(buffer, begin, end):
         if found.event is None and not final and found.open and end - found.start < LONGEST_EVENT:
+            note_torn(buffer, last, found.again, harvest)
             return found.again
         if found.event is not None:
             note_torn(buffer, last, found.start, harvest)
