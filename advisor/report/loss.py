@@ -165,16 +165,14 @@ def within_add_batch(judged: Judged) -> list[Part]:
 
 def _findings(judged: Judged) -> Iterator[_Candidate]:
     """Yield what each finding takes; one that another explains counts for that one."""
-    rules, window = judged.catalogue.rules, judged.window
-    lost = {one.rule: ms.safe for one in judged.judgement.findings if (ms := lost_ms(rules[one.rule], window))}
-    counts, above = dict(lost), {one.rule: one.explained_by for one in judged.judgement.findings}
+    rules, window, findings = judged.catalogue.rules, judged.window, judged.judgement.findings
+    lost = {one.rule: ms.safe for one in findings if (ms := lost_ms(rules[one.rule], window))}
+    counts, measured = dict(lost), [one for one in findings if one.rule in lost]
     for rule in lost:
-        top = rule
-        while (explains := above[top]) is not None and explains in lost:
-            top = explains
+        top = next((cause.rule for cause in explain(rule, measured)), rule)
         if top != rule:
             counts[top] = max(counts[top], counts.pop(rule))
-    for one in judged.judgement.findings:
+    for one in measured:
         if one.rule in counts:
             yield _candidate(one, rules[one.rule], lost[one.rule], counts[one.rule], judged)
 
