@@ -1,4 +1,4 @@
-"""Short runs, as a scheduler starts them: how far apart, and how long."""
+"""Short runs, as a scheduler starts them: how far apart, how long, and whether they grow."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from advisor.batches import Columns
 from advisor.catalogue import ranking
+from advisor.metrics.flow import SAME_LOAD
 from advisor.metrics.phases import DISCOVERY
 from advisor.metrics.units import milliseconds, number
 from advisor.statistics import total
@@ -71,6 +72,7 @@ def scheduled(runs: Sequence[ShortRun], *, one_shot: bool) -> str | None:
     return (
         f"Each of {len(runs)} runs ran {_batches(runs)}, and they start {every}, as a scheduler starts them: rows wait "
         f"{milliseconds(waits)} for the next start on average. Then {_takes(runs, milliseconds(took))}{finds}."
+        f"{_grown(runs)}"
     )
 
 
@@ -87,3 +89,15 @@ def _takes(runs: Sequence[ShortRun], took: str) -> str:
     if all(one.first == one.last for one in runs):
         return f"a batch takes {took} for {rows}, and it is always the first after a start, so cold"
     return f"a run takes {took} for {rows}, and its first batch is always cold"
+
+
+def _grown(runs: Sequence[ShortRun]) -> str:
+    """That the batches take longer from run to run, and whether their rows do."""
+    first, last = runs[0], runs[-1]
+    rises = sum(later.took > one.took for one, later in pairwise(runs))
+    limits = ranking()
+    if len(runs) < 4 or last.took < limits["run_grown"] * first.took or rises < limits["run_rises"] * (len(runs) - 1):
+        return ""
+    same = max(one.rows for one in runs) <= SAME_LOAD * min(one.rows for one in runs)
+    why = "at equal rows" if same else f"with {number(first.rows, 'rows')} and {number(last.rows, 'rows')}"
+    return f" It took {milliseconds(first.took)} in the first run, {milliseconds(last.took)} in the last, {why}."

@@ -183,7 +183,7 @@ def test_a_map_of_durations_is_told_as_one() -> None:
     assert partial is not None
     assert partial.event is not None
     assert set(partial.lacks) >= {"id", "timestamp", "numInputRows", "stateOperators", "sources", "sink"}
-    assert partial.reason == "triggerExecution 122 ms, addBatch 36 ms"
+    assert partial.says == "triggerExecution 122 ms, addBatch 36 ms"
 
 
 def test_an_operator_that_is_cut_behind_its_times_keeps_them() -> None:
