@@ -421,10 +421,10 @@ def rewriting_ms(window: Window) -> np.ndarray | Missing:
 @stage_metric("count", "count", label="stages that run Python once for each group")
 def grouped_python(window: Window) -> np.ndarray | Missing:
     """Stages of applyInPandas and its like, which call Python for each group, without state."""
-    names = [str(text) for text in window.stages["what"]]
-    if all(text == "None" for text in names):
+    names = window.stages["what"]
+    if all(text is None for text in names):
         return NOT_TOLD
-    grouped = [any(word in name for word in _GROUPED) and "WithState" not in name for name in names]
+    grouped = [any(word in str(text) for word in _GROUPED) and "WithState" not in str(text) for text in names]
     return np.bincount(window.stages["batch"], np.array(grouped, bool), len(window))
 
 

@@ -100,10 +100,11 @@ def _without_rows(judged: Judged) -> str:
     whole, moved = float(last["trigger_execution_ms"][0]), float(last["moved"][0])
     old = is_older(facts.value("spark_version"), facts.value("spark_version_below"), SINCE)
     parts = ", ".join(_parts(last, whole, old))
-    took = f"A batch without rows takes {milliseconds(whole)}{': ' if parts else ''}{parts}."
+    took = f"A batch without rows takes {milliseconds(whole)}"
     if len(empty) > 1:
         each = f"Each of {len(empty):,} batches without rows takes {_range(empty['trigger_execution_ms'])}"
-        took = f"{each}. The last one took {milliseconds(whole)}{': ' if parts else ''}{parts}."
+        took = f"{each}. The last one took {milliseconds(whole)}"
+    took += f"{': ' if parts else ''}{parts}."
     stateful, says = facts.value("stateful") is True, judged.catalogue.phases.without_rows
     why = says["moved"] if moved == 1 else says["stood"] if moved == 0 and stateful else ""
     state = "Every one commits all partitions of its state." if stateful else ""
