@@ -146,7 +146,7 @@ def test_a_run_makes_its_topic_and_leaves_none(spark: Any, scratch: Path, tmp_pa
             return orders.select("value").writeStream.format("kafka").options(**reached, topic=setup.topic("out"))
 
         assert names() == {"orders"}  # and this broker makes none by itself
-        runner = Runner(spark, build, Bounds(1, 10, 600.0), Permissions(), None, catalogue.load())
+        runner = Runner(spark, build, Bounds(1, 10, 600.0), Permissions(), catalogue.load())
         run = runner.run(OnTrial(), "run", tmp_path.as_uri())
         assert len(run.window) >= 10 and run.refused is None
         until = time.monotonic() + SECONDS

@@ -67,7 +67,7 @@ def main() -> None:
 def measured(spark: Any, case: Case, place: str, kept: Path | None, *, warms_up: bool) -> dict[str, Any] | None:
     """p50 and p99 in ms: before the step, as said after it, and after it; None where the step promises nothing."""
     set_up(spark, case.conf)
-    runner = Keeping(spark, case.build, BOUNDS, Permissions(sink=True), case.latency, load())
+    runner = Keeping(spark, case.build, BOUNDS, Permissions(sink=True), load(), case.latency)
     runner.place = kept
     if warms_up:
         runner.run(OnTrial(), "after-warm-up", f"{place}/warm-up", warms_up=True)

@@ -59,13 +59,13 @@ def main() -> None:
 
 def _run(spark: Any, address: str, place: str, per_second: int, limit: int, *, warms_up: bool = False) -> Run:
     query = Behind(per_second, address)
-    runner = Runner(spark, query.build, BOUNDS, Permissions(), query.latency, load())
+    runner = Runner(spark, query.build, BOUNDS, Permissions(), load(), query.latency)
     variant = OnTrial(reader_option={"maxOffsetsPerTrigger": str(limit)})
     return runner.run(variant, f"backlog-{place.rpartition('/')[2]}", place, warms_up=warms_up)
 
 
 def _told(run: Run) -> str:
-    until = _until(*map(pd.Timestamp, run.window.span)).timestamp() * 1000
+    until = _until(*(pd.Timestamp(str(end)) for end in run.window.span)).timestamp() * 1000
     early = run.window.only(run.window.batches["timestamp"] <= until, "the first")
     found, measured = record_latency_ms(early), run.latency
     assert isinstance(found, Quantiles), found

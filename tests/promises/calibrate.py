@@ -169,7 +169,7 @@ def main() -> None:
     argparse.ArgumentParser(prog="calibrate", description=__doc__.split("\n\n", maxsplit=1)[0]).parse_args()
     known = json.loads(MEASURED.read_text())
     whole = provenance(known) | {"steps": calibration(known).steps}
-    FILE.write_bytes(msgspec.json.format(msgspec.json.encode(whole), indent=1) + b"\n")
+    Path(str(FILE)).write_bytes(msgspec.json.format(msgspec.json.encode(whole), indent=1) + b"\n")
     print(FILE.read_text())
 
 

@@ -97,7 +97,7 @@ def measured(spark: Any, grid: Grid, rounds: int) -> dict[str, Any]:
     numbers = {name: number for number, name in enumerate(grid.points)}
     bounds = Bounds(4, Case.batches, Case.seconds, grid.state_rows)
     catalogue, order = load(), np.random.default_rng(1)
-    runner = Runner(spark, grid.build, bounds, Permissions(), grid.latency, catalogue)
+    runner = Runner(spark, grid.build, bounds, Permissions(), catalogue, grid.latency)
     with throw_away(spark, None) as place:
         for turn in range(rounds):
             for name in map(str, order.permutation(list(grid.points))):
@@ -155,7 +155,8 @@ def proposed(grid: Grid, name: str, window: Window, catalogue: Catalogue) -> tup
 
     wish = {"latency_target_ms": Known(1.0, "user"), "latency_target_stat": Known("p50", "user")}
     asking = replace(window, facts=window.facts.having(**wish), memo={})
-    aim, taken = target(asking, [within(finding) for finding in judge(asking, catalogue).findings]), []
+    aim = target(asking, [within(finding) for finding in judge(asking, catalogue).findings])
+    taken: list[str] = []
     for step in aim.steps if aim else ():
         reached = leads_to(step.step, name)
         if reached is not None:

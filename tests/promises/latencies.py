@@ -106,11 +106,11 @@ def main() -> None:
     with session("latencies", SESSION) as spark, throw_away(spark, None) as place, kafka(spark) as address:
         chosen = sorted((one for one in workloads(address) if one[0] in names), key=lambda one: one[0] in known)
         _run(spark, place, "warm-up", *chosen[0][1:], None)
-        for number, (name, *what) in enumerate(chosen):
+        for number, (name, query, conf, variant) in enumerate(chosen):
             if time.monotonic() > until:
                 break
-            run = _run(spark, place, str(number), *what, asked.keep)
-            known[name] = found = told(run, isinstance(what[0], other.KafkaCapped))
+            run = _run(spark, place, str(number), query, conf, variant, asked.keep)
+            known[name] = found = told(run, isinstance(query, other.KafkaCapped))
             print(name, json.dumps(found), flush=True)
             FILE.write_text(json.dumps(known, indent=1) + "\n")
     MEASUREMENTS.write_text(written(MEASUREMENTS.read_text(), "latencies", markdown(known)))
@@ -121,14 +121,14 @@ def _run(
 ) -> Run:
     set_up(spark, conf)
     latency = early(query) if isinstance(query, other.KafkaCapped) else query.latency
-    runner = Keeping(spark, query.build, BOUNDS, Permissions(sink=True), latency, load())
+    runner = Keeping(spark, query.build, BOUNDS, Permissions(sink=True), load(), latency)
     runner.place = kept
     return runner.run(variant, f"latency-{name}", f"{place}/{name}", warms_up=name == "warm-up")
 
 
 def set_up(spark: Any, conf: Mapping[str, str]) -> None:
     """Give a session the settings of a case that a running one takes."""
-    for key, value in (SESSION | conf).items():
+    for key, value in {**SESSION, **conf}.items():
         if key.startswith("spark.sql."):
             spark.conf.set(key, value)
 

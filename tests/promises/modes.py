@@ -54,9 +54,10 @@ def main() -> None:
 
 def _measured(spark: Any, query: Kafka, step: str, place: str) -> dict[str, Any]:
     """The row of a step."""
-    runner = Runner(spark, query.build, BOUNDS, Permissions(), query.latency, load())
+    runner = Runner(spark, query.build, BOUNDS, Permissions(), load(), query.latency)
     _micro_batches(runner, f"{place}/warm-up", warms_up=True)
-    levels, baselines = [], []
+    levels: list[tuple[Any, float]] = []
+    baselines = []
     for number, arm in enumerate(order(RUNS)):
         if arm == "A":
             baselines.append(_micro_batches(runner, f"{place}/{number}"))

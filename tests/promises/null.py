@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 from itertools import cycle, islice
+from typing import Any
 
 from advisor.cli.spark import session
 from advisor.trials import trial
@@ -27,8 +28,8 @@ def main() -> None:
     alarms = 0
     with session("null", SESSION) as spark:
         for name, (build, state) in islice(cycle(QUERIES.items()), asked.trials):
-            bounds = {"runs": RUNS, "batches": Case.batches, "seconds": Case.seconds, "state_rows": state}
-            tried = trial(build, [NOTHING], spark=spark, **bounds)
+            bounds: dict[str, Any] = {"runs": RUNS, "batches": Case.batches, "seconds": Case.seconds}
+            tried = trial(build, [NOTHING], spark=spark, state_rows=state, **bounds)
             alarms += tried.verdict in ("faster", "slower")
             print(name, tried.verdict, tried.data["says"], flush=True)
     print(f"{alarms} of {asked.trials} trials saw a difference where there is none")

@@ -162,7 +162,7 @@ def on_trial(
     for key, value in case.conf.items():
         spark.conf.set(key, value)
     bounds = Bounds(MOST_RUNS, case.batches, case.seconds, case.state_rows)
-    runner = Keeping(spark, case.build, bounds, Permissions(sink=True), case.latency, load())
+    runner = Keeping(spark, case.build, bounds, Permissions(sink=True), load(), case.latency)
     runner.place = kept
     try:
         tried = UntilNarrow(runner, case.place, lambda _: None, until).tried(steps).data
