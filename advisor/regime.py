@@ -62,8 +62,14 @@ def steady_rise(series: np.ndarray) -> float:
 
 def slope_by_thirds(series: np.ndarray) -> float:
     """Rise from one value to the next, between the medians of the first and the last third (Tukey's resistant line)."""
+    first, last = outer_thirds(series)
+    return (last - first) / max(1, len(series) - max(1, len(series) // 3))
+
+
+def outer_thirds(series: np.ndarray) -> tuple[float, float]:
+    """Return the medians of the first and of the last third."""
     third = max(1, len(series) // 3)
-    return (middle(series[-third:]) - middle(series[:third])) / max(1, len(series) - third)
+    return middle(series[:third]), middle(series[-third:])
 
 
 def _lasts(window: Window, at: int) -> bool:

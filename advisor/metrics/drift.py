@@ -6,13 +6,14 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from advisor.batches import Columns
 from advisor.metrics.addbatch import of_jobs
 from advisor.metrics.flow import SAME_LOAD, rows_taken
 from advisor.metrics.metric import Estimate, Metric, Unit, remembered, window_metric
 from advisor.metrics.missing import Missing, needed
-from advisor.metrics.phases import DISCOVERY
+from advisor.metrics.phases import DISCOVERY, OFFSET_LOG
 from advisor.metrics.slopes import trend
-from advisor.regime import FEWEST_FOR_HALVES, slope_by_thirds, steady_rise
+from advisor.regime import FEWEST_FOR_HALVES, outer_thirds, slope_by_thirds, steady_rise
 from advisor.statistics import known, median, zero_filled
 from advisor.window import PHASES, Window
 
@@ -21,6 +22,11 @@ LEAST_OF_FEW: Final = 0.3  # of fewer than ten batches, which may rise by chance
 LEAST_GROWTH_MS: Final = 50.0
 SLOPE_OF_LOAD: Final = SAME_LOAD - 1  # of the rows of a batch, from the first batch to the last
 NOTHING_BEFORE = Missing("there are no batches before these to compare with")
+LEAST_LOG_MS: Final = 10.0  # of the offset and commit logs: less may double by chance
+SLOWED: Final = Missing(
+    "the offset and commit logs, which do as much for each batch, take longer in the same batches, too: "
+    "the machine, the driver or the storage got slower"
+)
 GROWING: Final = {
     "add_batch": ("add_batch_ms",),
     "query_planning": ("query_planning_ms",),
@@ -38,11 +44,12 @@ class Growth(NamedTuple):
 
 
 @remembered
-def growths(window: Window) -> dict[str, Growth]:
+def growths(window: Window) -> dict[str, Growth | Missing]:
     """The phases that grow from the run's first steady batches to its last at the same load; mostly none.
 
     All steady batches of the run count, whichever of them are judged. A rise must go on all along, be a fifth of
     today's batch, and, of ten batches or more, be one by Kendall's test; fewer must rise from each to the next.
+    It is missing where the offset and commit logs grow, too, by so much that at least half of it may be theirs.
     """
     ran = window.executed
     placed = ~(np.isnan(ran["timestamp"]) & np.isnan(ran["batch_id"]))  # else nobody knows that one followed the other
@@ -54,22 +61,34 @@ def growths(window: Window) -> dict[str, Growth]:
         return {}
     now, numbers = median(duration[-max(1, len(duration) // 3) :]), known(batches["batch_id"])
     apart = max(len(duration), float(np.ptp(numbers)) + 1 if len(numbers) else 0.0) - 1
-    least, found = LEAST_GROWTH if len(batches) >= FEWEST_FOR_HALVES else LEAST_OF_FEW, {}
+    least = LEAST_GROWTH if len(batches) >= FEWEST_FOR_HALVES else LEAST_OF_FEW
+    logs_before, logs_now = outer_thirds(_sum(batches, OFFSET_LOG))
+    slower = logs_now / max(logs_before, LEAST_LOG_MS) - 1
+    found: dict[str, Growth | Missing] = {}
     for phase, columns in GROWING.items():
-        took = sum((zero_filled(batches[column]) for column in columns), start=np.zeros(len(batches)))
+        took = _sum(batches, columns)
         if (rise := steady_rise(took)) < max(least * now, LEAST_GROWTH_MS):
             continue
         slope = trend(np.arange(len(took), dtype=float), took)
         if len(took) < FEWEST_FOR_HALVES or (isinstance(slope, Estimate) and slope.low > 0):
-            found[phase] = Growth(rise, rise / apart, min(1.0, rise / now))
+            first, last = outer_thirds(took)
+            own = 2 * slower * first < last - first
+            found[phase] = Growth(rise, rise / apart, min(1.0, rise / now)) if own else SLOWED
     return found
+
+
+def _sum(batches: Columns, columns: tuple[str, ...]) -> np.ndarray:
+    """The sum of some columns, with 0 for what is not known."""
+    return sum((zero_filled(batches[column]) for column in columns), start=np.zeros(len(batches)))
 
 
 def _metric(phase: str, field: str) -> Metric[Estimate]:
     """Return the metric of one number of a phase's growth; 0 where it does not grow."""
 
-    def compute(window: Window) -> Estimate:
+    def compute(window: Window) -> Estimate | Missing:
         growth = growths(window).get(phase)
+        if isinstance(growth, Missing):
+            return growth
         return Estimate.exactly(0.0 if growth is None else getattr(growth, field))
 
     meaning, label = (text.format(phase=_CALLED[phase]) for text in _NUMBERS[field])
