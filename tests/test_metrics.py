@@ -137,6 +137,14 @@ NUMBERS: dict[str, list[tuple[list[Any], dict[str, Any], str, str | None, Any]]]
          None, rows)
         for name, rows in (("stateStoreSave", 7), ("transformWithStateExec", 5000))
     ],
+    "what a watermark drops at an aggregation are groups, at others rows": [
+        ([batch(200, 100, state(name, 4, numRowsDroppedByWatermark=7, numRowsUpdated=21), numInputRows=70)] * 2, {},
+         metric, "total", expected)
+        for name, metric, expected in (
+            ("stateStoreSave", "late_groups_share", 0.25), ("dedupe", "late_rows_share", 0.1),
+            ("symmetricHashJoin", "late_rows", 7),
+        )
+    ],
     "the interval of real-time mode follows from the target": [
         ([PLAIN], known, "advised_real_time_interval_ms", None, interval)
         for known, interval in (

@@ -12,7 +12,8 @@ from advisor.window import Window
 
 CACHE_COUNTERS = ("custom:loadedMapCacheHitCount", "custom:loadedMapCacheMissCount")
 DEFAULT_PARTITIONS = 200
-AGGREGATIONS = ("stateStoreSave", "sessionWindowStateStoreSave", "StatefulStreamlineAggregate")
+SESSIONS = "sessionWindowStateStoreSaveExec"
+AGGREGATIONS = ("stateStoreSave", SESSIONS, "StatefulStreamlineAggregate")
 ARBITRARY = ("flatMapGroupsWithState", "applyInPandasWithState", "transformWithState")
 """How the names of operators begin that run the query's own code."""
 

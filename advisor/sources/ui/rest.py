@@ -34,7 +34,7 @@ HISTORY: Final = "History Server"
 _LISTED: Final = 5
 _OPERATORS: Final = {
     "StateStoreSave": "stateStoreSave",
-    "SessionWindowStateStoreSave": "sessionWindowStateStoreSave",
+    "SessionWindowStateStoreSave": "sessionWindowStateStoreSaveExec",
     "StreamingDeduplicate": "dedupe",
     "StreamingDeduplicateWithinWatermark": "dedupeWithinWatermark",
     "StreamingSymmetricHashJoin": "symmetricHashJoin",
