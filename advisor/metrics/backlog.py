@@ -131,13 +131,18 @@ def over_interval_share(window: Window) -> float | Missing:
 
 @window_metric("share", "count", label="the share of late batches")
 def falling_behind_share(window: Window) -> float | Estimate | Missing:
-    """Share of the batches longer than the trigger interval; 1 where the backlog grows by more than a batch waits."""
+    """Share of the batches longer than the trigger interval; 1 where the backlog grows by more than a batch waits.
+
+    Without an interval, all that is known of a backlog that does not grow is that no batch leaves rows behind.
+    """
     over, slope = over_interval_share(window), backlog_trend_ms_per_minute(window)
     if isinstance(slope, Missing):
         none_is_over = isinstance(over, Estimate) and not over.value
         return slope if none_is_over and slope != NO_BACKLOG else over
     if _grows(window, slope):
         return 1.0
+    if over == NO_INTERVAL:
+        return Estimate(0.0, None, 1.0, NO_INTERVAL.fact)
     return 0.0 if isinstance(over, Missing) else over
 
 

@@ -65,7 +65,7 @@ def _keeps_up(judged: Judged, loss: Loss | None, unopened: bool) -> Calm | None:
     interval = window.facts.fixed_interval_ms
     no_rows, outlast = idles(window), _outlast(window.executed, interval and interval - LATE_MS).any()
     on_time = outlast or not window.facts.value("falling_behind")
-    in_time = isinstance(late, Estimate) and late.high <= 0 and on_time
+    in_time = isinstance(late, Estimate) and late.safe <= 0 and on_time
     if not (in_time or no_rows):
         return None
     has_room = no_rows or isinstance(measure(window, "interval_used_share"), Estimate)
