@@ -9,6 +9,7 @@ from advisor.metrics.metric import remembered, stage_metric, window_metric
 from advisor.metrics.missing import NO_SLOTS, NOT_SEEN, NOT_TOLD, Missing, MissingError, needed
 from advisor.metrics.operators import largest, partitions, task_ms
 from advisor.metrics.slow_batches import rhythm
+from advisor.stages import FILE_CHOICE, LOG_CHECKPOINT
 from advisor.statistics import known, mean, median, middle, zero_filled
 from advisor.window import Window
 
@@ -356,13 +357,21 @@ def computing_share(window: Window) -> np.ndarray | Missing:
     return worked / np.where(ran > 0, ran, np.nan)
 
 
+def _described(window: Window) -> list[str]:
+    """Return what each stage does, in words; raises MissingError where these batches' log does not hold it.
+
+    The lines of a driver log show no more of it than Delta's own jobs on its log.
+    """
+    texts = window.stages["what"].tolist()
+    if all(text in (None, FILE_CHOICE, LOG_CHECKPOINT) for text in texts):
+        raise MissingError(NOT_TOLD)
+    return [text or "" for text in texts]
+
+
 @stage_metric("count", "count", label="longest stages that run Python")
-def python_stages(window: Window) -> np.ndarray | Missing:
+def python_stages(window: Window) -> np.ndarray:
     """Whether the longest stage of a batch runs Python functions, by the names of its operators: 1, or 0."""
-    names = window.stages["what"]
-    if all(text is None for text in names):
-        return NOT_TOLD
-    python = np.array([any(word in str(text) for word in _PYTHON) for text in names], bool)
+    python = np.array([any(word in text for word in _PYTHON) for text in _described(window)], bool)
     return np.bincount(window.stages["batch"], python & _is_longest(window), len(window))
 
 
@@ -386,17 +395,17 @@ def cpu_wall_ms(window: Window) -> np.ndarray | Missing:
 def unsplit_reads(window: Window) -> np.ndarray | Missing:
     """Stages of one task that read files of the source, in which no coalesce stands; 0 of other sources."""
     stages, source = window.stages, window.facts.value("source")
-    if source is None or all(text is None for text in stages["what"]):
+    if source is None:
         return NOT_TOLD
     alone = (spread(window).tasks == 1) & of_kind(window, "source_read") & (source == "file")
-    coalesced = np.array(["Coalesce" in str(text) for text in stages["what"]], bool)
+    coalesced = np.array(["Coalesce" in text for text in _described(window)], bool)
     return np.bincount(stages["batch"], alone & ~coalesced, len(window))
 
 
 @stage_metric("count", "count", label="reads of a static table from text")
 def text_scans(window: Window) -> np.ndarray:
     """Stages that read no stream but a table of CSV, JSON or text files, as far as their operators are told."""
-    text = np.array([any(word in str(what) for word in _TEXT) for what in window.stages["what"]], bool)
+    text = np.array([any(word in what for word in _TEXT) for what in _described(window)], bool)
     return np.bincount(window.stages["batch"], text & of_kind(window, "other"), len(window))
 
 
@@ -419,12 +428,9 @@ def rewriting_ms(window: Window) -> np.ndarray | Missing:
 
 
 @stage_metric("count", "count", label="stages that run Python once for each group")
-def grouped_python(window: Window) -> np.ndarray | Missing:
+def grouped_python(window: Window) -> np.ndarray:
     """Stages of applyInPandas and its like, which call Python for each group, without state."""
-    names = window.stages["what"]
-    if all(text is None for text in names):
-        return NOT_TOLD
-    grouped = [any(word in str(text) for word in _GROUPED) and "WithState" not in str(text) for text in names]
+    grouped = [any(word in text for word in _GROUPED) and "WithState" not in text for text in _described(window)]
     return np.bincount(window.stages["batch"], np.array(grouped, bool), len(window))
 
 
@@ -453,7 +459,7 @@ def table_log_ms(window: Window) -> np.ndarray | Missing:
 @stage_metric("ms", label="rewriting the table's files", share=True)
 def table_rewritten_ms(window: Window) -> np.ndarray | Missing:
     """Stages in which Delta puts a table's small files together, by its own description of the job."""
-    optimized = np.array([_OPTIMIZES in str(text) for text in window.stages["what"]], bool)
+    optimized = np.array([_OPTIMIZES in text for text in _described(window)], bool)
     return per_batch(window, window.stages["wall_ms"], optimized)
 
 
