@@ -152,7 +152,7 @@ def within_add_batch(judged: Judged) -> list[Part]:
         share, most = (round(min(1.0, value / whole), 3) for value in (ms.safe, ms.high))
         if ms.safe >= LEAST_PART * whole:
             at_most = most if ms.value is None and most > share else None
-            ms_told, name = round(min(ms.safe, whole), 3), label(metric)
+            ms_told, name = round(min(ms.safe, whole), 3), _named(metric)
             part = Part(kind="add_batch", ms=ms_told, share=share, share_at_most=at_most, name=name, rule=rule.id)
             found.setdefault(name, part)
     parts, left = [], whole
@@ -161,6 +161,11 @@ def within_add_batch(judged: Judged) -> list[Part]:
             parts.append(part)
             left -= part.ms
     return parts
+
+
+def _named(metric: str) -> str:
+    """Return what to call the time that this metric measures, without how far the number may be relied on."""
+    return label(metric).partition(",")[0]
 
 
 def _findings(judged: Judged) -> Iterator[_Candidate]:
@@ -180,7 +185,7 @@ def _findings(judged: Judged) -> Iterator[_Candidate]:
 def _candidate(finding: Finding, rule: Rule, ms: float, counts: float, judged: Judged) -> _Candidate:
     phases = METRICS[rule.lost or ""].phases
     kind = phase_of(phases, judged.catalogue.phases.phases) if phases else "waiting"
-    name = label(rule.lost or "") if kind == "add_batch" and not rule.general else None
+    name = _named(rule.lost or "") if kind == "add_batch" and not rule.general else None
     share = min(1.0, ms / _cycle_ms(judged.window))
     loss = Loss(kind=kind, says=finding.says, ms=round(ms, 1), share=round(share, 3), name=name, rule=finding.rule)
     return _Candidate(loss, counts * (ranking()["in_general"] if rule.general else 1.0))
