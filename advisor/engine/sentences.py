@@ -19,6 +19,9 @@ from advisor.window import Window
 _PLAIN_PATH = re.compile(r"[\w/][\w./:@%=+-]*")
 """A path without a quote, a blank or a sign that a shell or Python reads: it came from a log, and is pasted."""
 
+_UNKNOWN = {"ms": "time", "share": "share", "bytes": "size"}
+"""What to call a number that is missing, by its unit."""
+
 
 def sentence(text: str, window: Window, rule: Rule | None = None) -> str:
     """Fill each {metric} and {fact} into the text, in words; an unknown one becomes `unknown`."""
@@ -85,8 +88,8 @@ def _settings_in_words(change: Change | None, window: Window) -> str:
 def _words(name: str, window: Window, rule: Rule | None) -> str:
     if name in METRICS:
         stat = _stat(name, rule)
-        value = _within_the_batch(measure(window, name, stat), METRICS[name], window, stat)
-        return in_words(value, METRICS[name].unit) if isinstance(value, Estimate) else "an unknown time"
+        value, unit = _within_the_batch(measure(window, name, stat), METRICS[name], window, stat), METRICS[name].unit
+        return in_words(value, unit) if isinstance(value, Estimate) else f"an unknown {_UNKNOWN.get(unit, 'number')}"
     known = window.facts.get(name)
     if name.endswith("_path"):
         path = _pasted(known)
