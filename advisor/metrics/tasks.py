@@ -402,6 +402,13 @@ def unsplit_reads(window: Window) -> np.ndarray | Missing:
     return np.bincount(stages["batch"], alone & ~coalesced, len(window))
 
 
+@stage_metric("count", "count", label="longest stages of one task that adaptive execution joined")
+def joined_stages(window: Window) -> np.ndarray:
+    """Whether the longest stage of a batch is one task because adaptive execution joined small partitions: 1, or 0."""
+    joined = np.array(["AQEShuffleRead" in text for text in _described(window)], bool)
+    return np.bincount(window.stages["batch"], joined & (spread(window).tasks == 1) & _is_longest(window), len(window))
+
+
 @stage_metric("count", "count", label="reads of a static table from text")
 def text_scans(window: Window) -> np.ndarray:
     """Stages that read no stream but a table of CSV, JSON or text files, as far as their operators are told."""
