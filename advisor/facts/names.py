@@ -250,7 +250,7 @@ _OBSERVED = (
     Fact("stopped", "bool", "the run ended without an error",
          "'was stopped' lines, session, or the end of query or application in an event log", _ASKED, outcome=True,
          settable=False),
-    Fact("debug_log", "bool", "Spark logs at level DEBUG", "log", _LINES, nullable=True, scope="application",
+    Fact("debug_log", "bool", "Spark logs at level DEBUG", "log", ("log",), nullable=True, scope="application",
          outcome=True, settable=False),
     Fact("unheard_batches", "int", "a listener so slow that progress of ended batches waits behind it",
          "session: the newest batch beside the newest progress", ("session",), minimum=1, nullable=True, outcome=True,

@@ -18,7 +18,7 @@ from advisor.config import UserWishes
 from advisor.contract import QueryEntry, Series
 from advisor.engine import judge
 from advisor.errors import fault
-from advisor.facts import Facts, Known, settle
+from advisor.facts import FACTS, Facts, Known, settle
 from advisor.facts.evidence import Evidence, Run
 from advisor.facts.inspection import computed
 from advisor.metrics import remember_typical
@@ -181,15 +181,17 @@ def _window(
     return window, earlier, "restart"
 
 
-_NONE_SEEN = ("missing_batch", "known_error", "shut_down_in_batch", "scheduled_runs", "debug_log")
-"""Facts of which a run that ran batches has none, where nothing shows one."""
+_NONE_SEEN = ("missing_batch", "known_error", "shut_down_in_batch", "debug_log")
+"""Facts of which a run that ran batches has none, where what was read would show one."""
 
 
 def _with_computed(window: Window) -> Window:
     """The window, knowing also what its batches tell of themselves: whether their numbers can be trusted."""
     if not len(window.executed):
         return window
-    told = {"data_problem": data_problem(window)} | dict.fromkeys(_NONE_SEEN)
+    ways_in = {known.origin for known in window.facts.values()} - {"computed"}
+    none = (name for name in _NONE_SEEN if ways_in.intersection(FACTS[name].origins))
+    told = {"data_problem": data_problem(window), "scheduled_runs": None} | dict.fromkeys(none)
     untold = {name: Known(value, "computed") for name, value in told.items() if window.facts.get(name) is None}
     return window.with_facts(window.facts.having(**untold))
 
