@@ -146,8 +146,7 @@ def late_groups_share(window: Window) -> np.ndarray:
     """Groups of aggregations that the watermark dropped over those that it dropped or that changed the state."""
     late = needed(late_groups(window))
     changed = per_batch(window, np.where(_counts(window) == "groups", window.operators["rows_updated"], 0.0))
-    every = late + changed
-    return late / np.where(every > 0, every, np.nan)
+    return late / np.maximum(late + changed, 1.0)
 
 
 def _dropped(window: Window, unit: str) -> np.ndarray:
