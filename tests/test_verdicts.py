@@ -116,6 +116,23 @@ def test_a_scan_of_real_time_mode_tells_it_of_its_own_query() -> None:
     assert told == [[Told("trigger", "real_time")], []]
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "again"),
+    [
+        ("score(value#37L)#38", "score(value#37L)#38", ["score"]),
+        ("score(value#37L)#38", "score(value#37L)#39", []),  # two calls that the query asks for
+        ("score(value#37L)#38, tax(price#2, 1)#40", "tax(price#2, 1)#40", ["tax"]),
+        ("score(tax(price#2, 1)#40)#38", "tax(price#2, 1)#40", []),  # the inner call is not counted
+    ],
+)
+def test_a_python_function_that_two_operators_call_is_told(first: str, second: str, again: list[str]) -> None:
+    calls = "".join(
+        f"({number}) {name}EvalPython\nInput [1]: [value#37L]\nArguments: [{text}], [pythonUDF0#{number}]\n\n"
+        for number, name, text in ((3, "Batch", first), (6, "Arrow", second))
+    )
+    assert [one.value for one in read_physical_plan(calls) if one.fact == "python_called_again"] == again
+
+
 @pytest.mark.parametrize(("where", "modes"), [("<unknown>", set()), ("file:/c/state", {"update"})])
 def test_a_plan_without_its_query_tells_no_output_mode(where: str, modes: set[str]) -> None:
     run = "816643e7-3157-4133-ae26-0e2ee96a9179"

@@ -247,6 +247,8 @@ _OBSERVED = (
          outcome=True, settable=False),
     Fact("loop_join", "bool", "a join compares each row of one side with each of the other",
          "BroadcastNestedLoopJoin or CartesianProduct in the plan of an event log", _ASKED, settable=False),
+    Fact("python_called_again", "str", "a Python function that the plan calls more than once for a row",
+         "the same call in several operators of the plan of an event log", _ASKED, settable=False),
     Fact("stopped", "bool", "the run ended without an error",
          "'was stopped' lines, session, or the end of query or application in an event log", _ASKED, outcome=True,
          settable=False),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Final
 
@@ -13,6 +14,8 @@ from advisor.sources.sightings.query import checkpoint, limits, of_confs
 MARK: Final = "Finish initializing with logical plan:"
 _REAL_TIME_SCAN: Final = "RealTimeStreamScan"
 _LOOP_JOINS: Final = ("BroadcastNestedLoopJoin", "CartesianProduct")
+_PYTHON_CALLS: Final = re.compile(r"EvalPython\nInput [^\n]*\nArguments: \[([^\n]*)\], \[python")
+_PYTHON_CALL: Final = re.compile(r"(?:^|, )(\w+)\([^\n]{0,1000}?\)(#\d+)(?=, \w+\(|$)")
 _HEAD: Final = re.compile(r"~?WriteToMicroBatchDataSource\w{0,40} (?P<sink>.*)", re.DOTALL)
 _OPTIONS: Final = re.compile(r", (?P<id>[0-9a-f]{8}-[0-9a-f-]{27}), \[(?P<options>.*)", re.DOTALL)
 _NEXT_OPTION: Final = re.compile(r", (?=[\w.\-]+=)")
@@ -44,9 +47,11 @@ def read_execution(plan: str, changed: Mapping[str, str]) -> list[Told]:
 
 
 def read_physical_plan(text: str) -> list[Told]:
-    """Real-time mode and a join in a loop by name; checkpoint, output mode and state by an operator with state."""
+    """Real-time mode, a join in a loop, Python called again; of an operator with state checkpoint, mode and state."""
     plain = [Told("trigger", "real_time")] if _REAL_TIME_SCAN in text else []
     plain += [Told("loop_join", value=True)] if any(name in text for name in _LOOP_JOINS) else []
+    called = Counter(call for calls in _PYTHON_CALLS.findall(text) for call in _PYTHON_CALL.findall(calls))
+    plain += [Told("python_called_again", name) for (name, _), times in called.items() if times > 1][:1]
     info = _STATE_INFO.search(text)
     if info is None:
         return plain
