@@ -147,6 +147,8 @@ _QUERY = (
          "settings that Kafka's consumers print", _ASKED, unit="ms", minimum=0),
     Fact("kafka_max_poll_records", "int", "kafka.max.poll.records of the Kafka source; Kafka's own default is 500",
          "settings that Kafka's consumers print", _ASKED, unit="rows", minimum=1),
+    Fact("kafka_batch_size", "int", "kafka.batch.size of the Kafka sink; Kafka's own default is 16,384",
+         "settings that Kafka's producers print", _ASKED, unit="bytes", minimum=0),
     Fact("writes_delta", "bool", "the query writes a Delta table, by Delta's sink or in foreachBatch",
          "progress, lines of Delta's commits", ("log", "computed")),
     Fact("kafka_partitions", "int", "partitions of the Kafka topics that are read", "offsets in progress",

@@ -21,6 +21,7 @@ _LISTED: Final = r"in parallel under ?(\d{1,9}) paths"
 _PROFILE: Final = r"cores -> name: cores, amount: (\d{1,9}).{0,1000}?cpus -> name: cpus, amount: (\d{1,9})(?:\.0)?\b"
 _WAIT: Final = r"fetch\.max\.wait\.ms = ([0-9]{1,9})\s*$"
 _RECORDS: Final = r"max\.poll\.records = ([1-9][0-9]{0,8})\s*$"
+_PRODUCER_BATCH: Final = r"(?m)^\s*batch\.size = ([0-9]{1,9})\s*$"
 Reader = Callable[[Line], list[Told]]
 
 
@@ -131,6 +132,7 @@ _READERS: Final[tuple[tuple[bytes, Reader, int], ...]] = (
     ),
     (b"fetch.max.wait.ms = ", _groups(_WAIT, "kafka_fetch_max_wait_ms", convert=int), 1),
     (b"max.poll.records = ", _groups(_RECORDS, "kafka_max_poll_records", convert=int), 1),
+    (b"batch.size = ", _groups(_PRODUCER_BATCH, "kafka_batch_size", convert=int), 1),
     (b" Committed delta #", _is("writes_delta", value=True), 1),
 )
 """Each kind of line that reveals a fact: marker, reader, how many are read at most."""
