@@ -169,12 +169,12 @@ def _run(
 
 
 def _needs(cell: Cell, use: str) -> bool:
-    return cell.query.needs_kafka if use == "kafka" else cell.query.sink == use
+    return cell.query.needs_kafka if use == "kafka" else cell.query.needs_delta
 
 
 def _application(cell: Cell) -> str:
     """Cells that share an application: those with Delta, those with a setting of its start, the others."""
-    if cell.query.sink == "delta":
+    if cell.query.needs_delta:
         return "delta"
     return {"fair-scheduler": ON_APPLICATION[0], "shuffle-in-one-file": ON_APPLICATION[1]}.get(cell.step, "")
 

@@ -43,6 +43,11 @@ class Query:
         """Whether a broker must run."""
         return "kafka" in (self.sink, *self.source.split("_"))
 
+    @property
+    def needs_delta(self) -> bool:
+        """Whether Delta must be there."""
+        return self.sink in ("delta", "foreach_delta")
+
 
 @dataclass(frozen=True)
 class Cell:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -103,6 +104,8 @@ def _to(frame: Any, sink: str, place: Path, bootstrap: str | None) -> Any:
         return stream.foreach(_nothing)
     if sink == "foreach_batch":
         return stream.foreachBatch(_to_noop)
+    if sink == "foreach_delta":
+        return stream.foreachBatch(partial(_to_delta, (place / "out").as_uri()))
     if sink in ("file", "delta"):
         return stream.format("parquet" if sink == "file" else sink).option("path", (place / "out").as_uri())
     return stream.format(sink).queryName("in_memory") if sink == "memory" else stream.format(sink)
@@ -114,6 +117,11 @@ def _nothing(row: Any) -> None:
 
 def _to_noop(frame: Any, batch: int) -> None:
     frame.write.format("noop").mode("overwrite").save()
+
+
+def _to_delta(path: str, frame: Any, batch: int) -> None:
+    """Append a batch once, however often it runs: Delta looks its number up in the table's snapshot."""
+    frame.write.format("delta").mode("append").option("txnAppId", "a").option("txnVersion", batch).save(path)
 
 
 def trigger(spark: Any, kind: str, interval: str = INTERVAL) -> Any:
