@@ -143,7 +143,7 @@ def test_what_a_stage_is_for(names: list[str], description: str, last: bool, kin
     ("description", "what"),
     [
         (" - MERGE operation - scanning files for matches: Compute snapshot for version: 5",
-         "Delta: Compute snapshot for version: 5"),
+         "Delta: Compute snapshot for version: 5 (MERGE operation)"),
         (" - MERGE operation - scanning files for matches", "Delta: choosing files"),
     ],
 )  # fmt: skip

@@ -9,7 +9,7 @@ from advisor.metrics.metric import remembered, stage_metric, window_metric
 from advisor.metrics.missing import NO_SLOTS, NOT_SEEN, NOT_TOLD, Missing, MissingError, needed
 from advisor.metrics.operators import largest, partitions, task_ms
 from advisor.metrics.slow_batches import rhythm
-from advisor.stages import FILE_CHOICE, LOG_CHECKPOINT
+from advisor.stages import MERGE
 from advisor.statistics import known, mean, median, middle, zero_filled
 from advisor.window import Window
 
@@ -360,10 +360,10 @@ def computing_share(window: Window) -> np.ndarray | Missing:
 def _described(window: Window) -> list[str]:
     """Return what each stage does, in words; raises MissingError where these batches' log does not hold it.
 
-    The lines of a driver log show no more of it than Delta's own jobs on its log.
+    The lines of a driver log show no more of it than what Delta says of its own jobs.
     """
     texts = window.stages["what"].tolist()
-    if all(text in (None, FILE_CHOICE, LOG_CHECKPOINT) for text in texts):
+    if all(text is None or text.startswith("Delta: ") or MERGE in text for text in texts):
         raise MissingError(NOT_TOLD)
     return [text or "" for text in texts]
 
@@ -468,6 +468,20 @@ def table_rewritten_ms(window: Window) -> np.ndarray | Missing:
     """Stages in which Delta puts a table's small files together, by its own description of the job."""
     optimized = np.array([_OPTIMIZES in text for text in _described(window)], bool)
     return per_batch(window, window.stages["wall_ms"], optimized)
+
+
+@stage_metric("ms", label="Delta's MERGE", share=True)
+def merge_ms(window: Window) -> np.ndarray | Missing:
+    """From the first to the last stage of Delta's MERGE in a batch, by Delta's own description of its jobs.
+
+    With the driver's time in between; where the log's clock knows seconds only, the stages alone.
+    """
+    stages = window.stages
+    merges = np.array([MERGE in (text or "") for text in stages["what"]], bool)
+    begin, alone = stages["submitted"], needed(per_batch(window, stages["wall_ms"], merges))
+    first = most(window, np.where(merges, -begin, np.nan))
+    span = first + most(window, np.where(merges, begin + stages["wall_ms"], np.nan))
+    return np.where(np.isnan(span), alone, np.fmin(span, window.batches["add_batch_ms"]))
 
 
 @window_metric("ms", phases=("add_batch_ms",), label="the table log's longest jobs")

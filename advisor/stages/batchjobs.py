@@ -47,6 +47,8 @@ _LISTING = "Listing leaf files and directories for "
 """How Spark describes the job that lists a table's folders where these are many."""
 _OBJECTS = "DeserializeToObject"
 _PLACES = {kind: place for place, kind in enumerate(KINDS)}
+MERGE = "MERGE operation"
+"""What Delta's description of each job of a MERGE holds."""
 LOG_CHECKPOINT = "Delta: log checkpoint"
 """The description of a job that writes the checkpoint of a Delta table's log; Delta itself does not name it."""
 FILE_CHOICE = "Delta: choosing files"

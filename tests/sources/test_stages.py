@@ -153,6 +153,25 @@ def test_a_job_behind_a_tables_snapshot_chooses_files(committed: bool, kept: boo
     assert delta.submits("", 0, 50, kept=True) == ""  # a later job
 
 
+def test_lines_of_a_merge_say_what_its_jobs_are_for() -> None:
+    delta = DeltaLog()
+    told = []
+    for read, line in (
+        (delta.merge, b"DELTA: MERGE operation - scanning files for matches"),
+        (delta.snapshot, b"DELTA: Compute snapshot for version: 5"),
+        (delta.snapshot, b"DELTA: Done"),
+        (delta.merge, b"DELTA: Done"),
+        (delta.merge, b"DELTA: Writing modified data"),
+        (delta.merge, b"DELTA: MERGE operation - Rewriting 2 files"),
+        (delta.merge, b"DELTA: Done"),
+    ):
+        read(line, 0)
+        told.append(delta.submits(delta.job, 1, 2, kept=False))
+    scans = "MERGE operation - scanning files for matches"
+    snapshot = "Delta: Compute snapshot for version: 5 (MERGE operation)"
+    assert told == [scans, snapshot, scans, "", "", "MERGE operation - Rewriting 2 files", ""]
+
+
 def test_a_table_that_keeps_its_log_with_spark() -> None:
     log = SAMPLES / "SK003/delta-sink-4.0.0/driver.log.gz"
     stages, parts = advisor.read_stages(log), parts_of(log)

@@ -85,9 +85,9 @@ def _settle_batch(event: Event, jobs: Sequence[LoggedJob]) -> None:
     Stages without parents read the source, if progress counts as many reads as there are such jobs; else one of several
     may read something else. Lines of tasks that read files say which, unless the stream itself is files.
     """
-    own = [job for job in jobs if not job.description and not job.background]
+    own = [job for job in jobs if not _beside(job)]
     for job in jobs:
-        beside = "table_log" if job.description else "other" if job.background else None
+        beside = _beside(job)
         for attempt in job.attempts:
             attempt.what = job.description or attempt.what
             attempt.kind = beside or ("result" if attempt.last else "shuffle")
@@ -98,6 +98,11 @@ def _settle_batch(event: Event, jobs: Sequence[LoggedJob]) -> None:
         reads = "source_read" if of_jobs == 1 or (event.reads or 0) >= of_jobs else None
         leaf.kind = "scan" if id(leaf) in scans else reads
     _settle_state(event, [attempt for job in own for attempt in job.attempts], {id(leaf) for leaf in leaves})
+
+
+def _beside(job: LoggedJob) -> str | None:
+    """Return the kind of a job that is not the batch's own work: it works on a table's log, or in the background."""
+    return "table_log" if job.description.startswith("Delta: ") else "other" if job.background else None
 
 
 def _settle_state(event: Event, attempts: Sequence[Attempt], leaves: set[int]) -> None:

@@ -12,7 +12,7 @@ import stringzilla
 from msgspec import field
 
 from advisor.redaction import redact
-from advisor.stages import FAILED, FILE_CHOICE, KILLED, LOCALITIES, SPECULATIVE, SUMS, Batch, kind_of
+from advisor.stages import FAILED, FILE_CHOICE, KILLED, LOCALITIES, MERGE, SPECULATIVE, SUMS, Batch, kind_of
 
 Whole = Annotated[int, msgspec.Meta(ge=-(2**53), le=2**53)]
 """A number that the tables can hold; a line with a larger one is passed over."""
@@ -304,7 +304,7 @@ def _shown(name: str) -> str:
 def meant(names: tuple[str, ...], description: str, last: bool, cached: bool) -> tuple[str, str]:
     """Return (the kind of a stage with these operators in a job of this description, what it does)."""
     if (at := description.find(_SNAPSHOT)) >= 0:  # of a MERGE, say, behind what that does
-        description = f"Delta: {description[at:]}"
+        description = f"Delta: {description[at:]}{f' ({MERGE})' * (MERGE in description)}"
     elif _STATISTICS in names:
         description = FILE_CHOICE
     kind = kind_of(names, description, last=last, cached=cached)
