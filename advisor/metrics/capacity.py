@@ -265,15 +265,17 @@ def _of_the_first(window: Window, column: str) -> float | Missing:
 
 @window_metric("ratio", label="intervals that the run's first batch took")
 def first_batch_intervals(window: Window) -> float | Missing:
-    """How many intervals the first batch after a start took, which works off what piled up; 0 where it had hardly more
-    rows than others. Without an interval, how many batches of the usual length.
+    """How many intervals the first batch after a start took, which works off what piled up. Without an interval, how
+    many batches of the usual length. 0 where it had hardly more rows than others, or where the start took most of it:
+    a later batch takes less than half as long for as many rows.
     """
     took, rows = needed(first_batch_ms(window)).safe, needed(first_batch_rows(window)).safe
     if not len(window) or window.facts.value("trigger") in ENDING:
         return Missing("no later batch shows what is usual")
-    if not rows > PILED_UP * np.nanmax(window.batches["input_rows"]):
+    usual_ms, usual_rows = (median(window.batches[name]) for name in ("trigger_execution_ms", "input_rows"))
+    if not rows > PILED_UP * np.nanmax(window.batches["input_rows"]) or took * usual_rows > 2 * rows * usual_ms:
         return 0.0
-    usual = window.facts.fixed_interval_ms or median(window.batches["trigger_execution_ms"])
+    usual = window.facts.fixed_interval_ms or usual_ms
     return took / usual if usual > 0 else Missing("the usual batch is not known")
 
 
