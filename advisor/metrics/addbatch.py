@@ -51,6 +51,12 @@ def python_wall_ms(window: Window) -> np.ndarray | Missing:
     return of_jobs(window, "python_ms")
 
 
+@batch_metric("ms", phases=("add_batch_ms",), inside=True, label="results to the driver", share=True)
+def results_to_driver_ms(window: Window) -> np.ndarray | Missing:
+    """Tasks that give their result to the driver (a memory or console sink, collect), inside addBatch."""
+    return of_jobs(window, "result_ms")
+
+
 @batch_metric("ms", phases=("add_batch_ms",), inside=True, label="reading a static table", share=True)
 def static_side_ms(window: Window) -> np.ndarray | Missing:
     """Jobs that read no stream (a static side, say), inside addBatch."""

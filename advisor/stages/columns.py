@@ -115,6 +115,7 @@ PARTS: tuple[Column, ...] = (
     _ms("state_update_ms", "state operators, with what the same stage computes", "wall"),
     _ms("state_commit_ms", "committing state", "wall"),
     _ms("sink_write_ms", "last stages, where they neither read the source nor hold state", "wall"),
+    _ms("result_ms", "tasks that give their result to the driver, which holds it in memory", "wall"),
     _ms("table_log_ms", "jobs on a table format's own log: snapshot, log checkpoint", "wall"),
     _ms("python_ms", "Python workers", "wall"),
     _ms("other_ms", "jobs that are none of these: a static side, say", "wall"),

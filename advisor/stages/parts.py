@@ -34,6 +34,7 @@ _TOLD = {
     "state_load_ms": "state_load_ms",
     "state_commit_ms": "state_commit_ms",
     "python_ms": "python_ms",
+    "result_ms": "result_ms",
     "fetch_wait_ms": "shuffle_ms",
     "shuffle_write_ms": "shuffle_ms",
 }
@@ -140,11 +141,11 @@ def divide(gathered: Gathered, bounds: np.ndarray, strangers: Times = NO_TIMES) 
 
 def shares_of(gathered: Gathered) -> np.ndarray:
     """What a moment of a stage's tasks is made of, by their own times: a row of PARTS for each, which adds up to 1."""
-    found = {name: np.fmax(gathered.number(name), 0.0) for name in ("run_ms", "deserialize_ms", "result_ms", *_TOLD)}
+    found = {name: np.fmax(gathered.number(name), 0.0) for name in ("run_ms", "deserialize_ms", *_TOLD)}
     whole = np.fmax(gathered.number("task_ms"), 0.0)
     whole = np.where(whole > 0, whole, found["run_ms"] + found["deserialize_ms"] + found["result_ms"])
     shares = np.zeros((len(whole), len(NAMES)))
-    shares[:, PLACE["scheduling_ms"]] = np.fmax(whole - gathered.number("run_ms"), 0.0)
+    shares[:, PLACE["scheduling_ms"]] = np.fmax(whole - gathered.number("run_ms") - found["result_ms"], 0.0)
     for name, part in _TOLD.items():
         shares[:, PLACE[part]] += found[name]
     shares[(whole <= 0) | _BESIDE[gathered.kinds]] = 0.0
@@ -286,7 +287,7 @@ def _silent(gathered: Gathered, knows_waits: np.ndarray) -> dict[str, np.ndarray
         "sink_commit_ms": True,
         "planning_ms": np.array([inside.work.origin != "driver_log" for inside in gathered.insides], bool),
         "slots_wait_ms": ~knows_waits,
-        "python_ms": gathered.count(~np.isnan(gathered.number("python_ms"))) == 0,
+        **{name: gathered.count(~np.isnan(gathered.number(name))) == 0 for name in ("python_ms", "result_ms")},
         "other_ms": gathered.count(gathered.kinds == KINDS.index(None)) > 0,
         "state_load_ms": (gathered.count(gathered.kinds == KINDS.index("state")) > 0) & ~loads,
     }

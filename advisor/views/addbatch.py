@@ -19,6 +19,7 @@ PARTS: dict[str, tuple[str, str]] = {
     "state_update": ("state", "state operators"),
     "state_commit": ("state commit", "committing state"),
     "sink_write": ("write", "the last stages, which write"),
+    "result": ("results to the driver", "tasks give their result to the driver, which holds it in memory"),
     "table_log": ("table log", "jobs on the table format's own log"),
     "python": ("Python", "Python workers"),
     "other": ("other jobs", "jobs that read no stream"),
