@@ -32,7 +32,7 @@ START = datetime(2026, 1, 5, 3, tzinfo=timezone.utc)
 PAUSE_MS = 5  # from the end of a batch to the next start, where the example gives no interval
 JITTER = 0.02  # durations vary by this much either way, so that statistics have something to do
 ROWS = 100
-_SIZE = "stateOnCurrentVersionSizeBytes"
+_SIZES = ("stateOnCurrentVersionSizeBytes", "rocksdbTotalBytesRead")
 _QUERY, _RUN = "00000000-0000-4000-8000-000000000001", "00000000-0000-4000-8000-000000000002"
 
 
@@ -163,7 +163,8 @@ def _timing(example: Example, row: Mapping[str, float], at: float, gap: float) -
 def _grown(operator: dict[str, Any], rows: int, size: int) -> dict[str, Any]:
     more = {"numRowsTotal": operator["numRowsTotal"] + rows} if rows else {}
     told = operator.get("customMetrics", {})
-    return more | ({"customMetrics": {**told, _SIZE: told[_SIZE] + size}} if size else {})
+    larger = {name: told[name] + size for name in _SIZES if name in told}
+    return more | ({"customMetrics": told | larger} if size else {})
 
 
 def _told(name: str, value: Any, scale: float, number: int) -> Any:

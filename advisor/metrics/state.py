@@ -30,6 +30,7 @@ from advisor.metrics.phases import share_of
 from advisor.metrics.slopes import trend
 from advisor.metrics.tasks import least_slots, of_kind, slots, slots_are_shared, spread
 from advisor.metrics.tasks import per_batch as stages_ms
+from advisor.regime import outer_thirds, steady_rise
 from advisor.statistics import any_above_zero, known, middle, zero_filled
 from advisor.window import Window
 
@@ -39,6 +40,8 @@ MAY_REMOVE = Missing("there is a watermark, which may still remove rows of the s
 UNTOLD_WATERMARK = Missing("whether there is a watermark is not known", "watermarked")
 SIZE = "custom:stateOnCurrentVersionSizeBytes"
 NO_SIZE = Missing("the state store does not tell how large the state is")
+READ = "custom:rocksdbTotalBytesRead"
+NO_VALUES = Missing("the state store does not tell how much it reads")
 NO_LONGER = Missing("what the state holds for each key grows ever more slowly")
 ALL_KEPT = 0.98
 """Of the rows that were added: a row that is added and changed within one batch counts once."""
@@ -139,6 +142,24 @@ def bytes_per_key_growth(window: Window) -> float | Missing:
     """Bytes that the state holds for a key, in the last batch over the first."""
     found = known(needed(_bytes_per_key(window)))
     return float(found[-1] / found[0]) if len(found) and found[0] > 0 else NO_SIZE
+
+
+@batch_metric("bytes", "bytes", label="the size of a value that RocksDB reads")
+def state_value_bytes(window: Window) -> np.ndarray | Missing:
+    """Bytes that RocksDB reads for each value that is asked for, of the operator whose values are largest."""
+    operators = window.operators
+    if READ not in operators or GETS not in operators:
+        return NO_VALUES
+    gets = operators[GETS]
+    return largest_told(window, np.divide(operators[READ], gets, out=np.full(len(gets), np.nan), where=gets > 0))
+
+
+@window_metric("ratio", "count", label="the size of a value over that at the start of the window")
+def state_value_growth(window: Window) -> float:
+    """The size of a value that RocksDB reads in the last batches over the first, where it rises all along; else 1."""
+    found = known(needed(state_value_bytes(window)))
+    first, last = outer_thirds(found) if len(found) else (0.0, 0.0)
+    return last / first if first > 0 and steady_rise(found) else 1.0
 
 
 @window_metric("bytes", "bytes", label="what the state grows in a day for each of its keys together")

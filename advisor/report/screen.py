@@ -153,9 +153,11 @@ def first_sentence(words: str) -> str:
 def _also(findings: Sequence[Finding], best: BestStep | None, loss: Loss | None) -> Iterator[AlsoStep]:
     """Other steps that Spark takes and that are expected to help: cheap ones, then what helps most first.
 
-    Without a best step the first that needs a new checkpoint is named in its place.
+    Without a best step the first that needs a new checkpoint is named in its place, one for the loss before others.
     """
-    steps = [step for finding in findings for step in finding.steps if step.legal != "no" and not step.untold_kinds]
+    of_loss = loss.rule if loss is not None else None
+    ordered = sorted(findings, key=lambda one: one.rule != of_loss)
+    steps = [step for finding in ordered for step in finding.steps if step.legal != "no" and not step.untold_kinds]
     first = best.step if best else next((step.id for step in steps if step.takes == "new_checkpoint"), None)
     good = ranking()["good_part"] * loss.ms if loss is not None and loss.ms else float("inf")
     least, found = ranking()["least_gain_ms"], {}

@@ -126,6 +126,7 @@ def closest(passed: Sequence[Passed]) -> tuple[Passed, ...]:
 
 def _advice(judged: Judged, best: BestStep | None, loss: Loss | None, died: bool) -> str:
     findings = [finding for finding in judged.judgement.findings if finding.explained_by is None]
+    findings.sort(key=lambda one: loss is None or one.rule != loss.rule)
     window = judged.window
     if judged.fault is not None:
         return f"This run could not be judged, because of a fault in the advisor: {judged.fault}."

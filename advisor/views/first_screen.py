@@ -506,7 +506,9 @@ def no_step(query: QueryEntry) -> str:
 
 def _with_a_new_checkpoint(query: QueryEntry, rash: bool = False) -> list[Advice]:
     """Return, of a query without a best step, the steps that Spark may take all the same, or those that are rash."""
-    steps = [step for one in query.findings for step in one.steps if step.legal != "no" and one.is_rash(step) == rash]
+    loss = query.screen.loss.rule if query.screen.loss else None
+    findings = sorted(query.findings, key=lambda one: one.rule != loss)
+    steps = [step for one in findings for step in one.steps if step.legal != "no" and one.is_rash(step) == rash]
     return [step for step in steps if step.takes == "new_checkpoint" and not step.untold_kinds]
 
 
