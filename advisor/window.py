@@ -41,13 +41,13 @@ class Window:
     `batches`: one row per batch, in order of time, columns of `batches.COLUMNS` without the lists, plus `interval_ms`
     (this trigger's start less the start of the trigger before; of a batch for which rows waited on purpose, of the
     batch before), `held_back` (which batches these are), `moved` (1 where a source's offsets moved),
-    `between_batches_ms`, `other_phases_ms`, `cold`, `implausible`, `belied` and `impossible`. `operators`, `sources`:
-    one row per batch and operator or source; column `batch` is the position of its row in `batches`. `executed`: every
-    executed batch of the run, cold and no-data ones too. `stages`: one row per stage inside addBatch with its `batch`,
-    where something shows them; then `batches` has the parts of addBatch, too. `because`: why these batches. `earlier`:
-    the batches before the restart or change that they are compared with. `cold`: those right after the start, if no
-    other ran: they show how the query is laid out, but not its milliseconds. `memo`: what was computed of this window,
-    by the function that did.
+    `between_batches_ms`, `clock` (the latest time that the run's clock had shown by then), `other_phases_ms`, `cold`,
+    `implausible`, `belied` and `impossible`. `operators`, `sources`: one row per batch and operator or source; column
+    `batch` is the position of its row in `batches`. `executed`: every executed batch of the run, cold and no-data ones
+    too. `stages`: one row per stage inside addBatch with its `batch`, where something shows them; then `batches` has
+    the parts of addBatch, too. `because`: why these batches. `earlier`: the batches before the restart or change that
+    they are compared with. `cold`: those right after the start, if no other ran: they show how the query is laid out,
+    but not its milliseconds. `memo`: what was computed of this window, by the function that did.
     """
 
     batches: Columns
@@ -199,6 +199,7 @@ def _timed(executed: Columns, held_back: np.ndarray, moved: np.ndarray) -> Colum
     return executed.having(
         interval_ms=np.where(_follows_the_start(executed, gap), np.nan, interval),
         between_batches_ms=np.maximum(np.where(known, gap, np.nan), 0),
+        clock=_clock(executed),
         held_back=held_back,
         moved=moved,
         cold=cold(executed),
@@ -206,6 +207,15 @@ def _timed(executed: Columns, held_back: np.ndarray, moved: np.ndarray) -> Colum
         belied=belied,
         impossible=lasts_on | belied | _outlasted(executed),
     )
+
+
+def _clock(executed: Columns) -> np.ndarray:
+    """Return the latest time that the run's clock had shown by each batch; batches count by number, not by time."""
+    times = executed["timestamp"]
+    order = np.lexsort((times, executed["batch_id"]))
+    shown = np.empty_like(times)
+    shown[order] = np.fmax.accumulate(times[order])
+    return shown
 
 
 def _outlasted(executed: Columns) -> np.ndarray:

@@ -38,7 +38,7 @@ def event(number: int, at_ms: float, interval_ms: float, row: Mapping[str, Any])
         "sources": row.get("sources", [{"description": "RateStreamV2[...]", "numInputRows": rows}]),
         "sink": {"description": row.get("sink", "NoopTable"), "numOutputRows": rows},
     }
-    return made | {key: row[key] for key in ("eventTime", "id", "runId", "timestamp", "name") if key in row}
+    return made | {key: row[key] for key in ("eventTime", "id", "runId", "timestamp", "name", "batchId") if key in row}
 
 
 def events(

@@ -96,6 +96,15 @@ PARTITIONS = {"source": "kafka", "kafka_partitions": 5, "stateful": False}
 PLAIN = {"triggerExecution": 100}
 DEDUPE = batch(100, 80, state("dedupe", 3))
 STATEFUL = PARTITIONS | {"stateful": True}
+def set_back(**event_time: str) -> list[dict[str, Any]]:
+    """Four batches in order of time: before the third the clock was set back by an hour."""
+    starts = [(2, "02:00:02"), (3, "02:00:03"), (0, "03:00:00"), (1, "03:00:01")]
+    moments = {"watermark": "2026-03-01T02:59:00.000Z", "max": "2026-03-01T03:00:00.000Z"} | event_time
+    return [
+        batch(100, 90, batchId=number, timestamp=f"2026-03-01T{at}.000Z", eventTime=moments) for number, at in starts
+    ]
+
+
 NUMBERS: dict[str, list[tuple[list[Any], dict[str, Any], str, str | None, Any]]] = {
     "the mission's formula knows no slots": [
         ([VENDOR], {"task_slots": 32}, "state_commit_share", None, pytest.approx(3186626 / 64 / 547730)),
@@ -108,6 +117,9 @@ NUMBERS: dict[str, list[tuple[list[Any], dict[str, Any], str, str | None, Any]]]
     ],
     "tasks that are tried again are no partitions": [
         ([*[counted(8)] * 2, counted(11)], {"task_slots": 2}, "state_partitions", "max", 8),
+    ],
+    "a watermark of 2036 is ahead of a clock that was set back": [
+        (set_back(watermark="2036-03-01T03:00:00.000Z"), {}, "watermark_ahead_of_clock_ms", "max", 3653 * 86_400_000),
     ],
     "without state nothing is committed": [([batch(100, 40)], {}, "state_commit_share_at_slots", None, 0)],
     "a typical share is a ratio of sums over the middle batches": [
@@ -242,6 +254,7 @@ UNSPECIFIED = [batch(100 + n, 90, numInputRows=100 + n) for n in range(60)]
 NONE: list[tuple[list[Any], dict[str, Any], str, str]] = [
     ([batch(100, 40, {"numRowsTotal": 5})], {}, "state_commit_share", "commitTimeMs"),
     ([batch(100, 40)], {}, "unaccounted_ms", ""),
+    (set_back(), {}, "watermark_ahead_of_clock_ms", "set back"),
     (UNSPECIFIED, {"trigger": "unspecified"}, "fixed_cost_ms", "when the batch before took longer"),
     *(
         ([batch(100, 90)], {"trigger": trigger}, "record_latency_ms", "")

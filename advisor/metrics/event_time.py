@@ -51,9 +51,14 @@ def watermark_delay_ms(window: Window) -> np.ndarray | Missing:
 
 @batch_metric("ms", label="the watermark ahead of the clock")
 def watermark_ahead_of_clock_ms(window: Window) -> np.ndarray | Missing:
-    """The watermark less the trigger's start, 0 where it is not ahead: only an event of the future moves it there."""
-    watermark = moment_of(window, "watermark")
-    ahead = np.maximum(watermark - window.batches["timestamp"], 0.0)
+    """The watermark less the latest time that the run's clock showed, 0 where it is not ahead.
+
+    Only an event of the future moves it there, or a clock that was set back: these two cannot be told apart.
+    """
+    watermark, batches = moment_of(window, "watermark"), window.batches
+    ahead = np.maximum(watermark - batches["clock"], 0.0)
+    if (watermark > batches["timestamp"]).any() and not (ahead > 0).any():
+        return Missing("the run's clock was set back behind the watermark")
     return _untold(window) if np.isnan(watermark).all() else ahead
 
 
