@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -101,18 +102,21 @@ def _only(report: Report, query: str | None) -> Report:
     if not any(query in names(one) for one in report.typed.queries):
         raise no_query(query, (str(one.name or one.id) for one in report.typed.queries))
 
-    def of(whole: contract.Report) -> contract.Report:
-        return msgspec.structs.replace(whole, queries=tuple(one for one in whole.queries if query in names(one)))
+    again = report.again and partial(_limited, query, report.again)
+    return replace(report, typed=_limited(query, lambda: report.typed), again=again)
 
-    again = report.again
-    return replace(report, typed=of(report.typed), again=again and (lambda: of(again())))
+
+def _limited(query: str, report: Callable[[], contract.Report]) -> contract.Report:
+    """The report on that query alone."""
+    whole = report()
+    return msgspec.structs.replace(whole, queries=tuple(one for one in whole.queries if query in names(one)))
 
 
 def _shown(reading: batches.Reading, given: _Given, packed: Packed | None = None, processes: int = 1) -> Report:
     """The report on what was read; its single batches are made of that when it is drawn."""
     report = Report(
         assemble(reading, given.rules, given.asked, packed, processes),
-        lambda: assemble(reading, given.rules, replace(given.asked, series=True)),
+        partial(assemble, reading, given.rules, replace(given.asked, series=True)),
     )
     return replace(report, whole=packed.whole, written=packed.written) if packed else report
 

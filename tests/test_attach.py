@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import logging
+import pickle
 import threading
 import urllib.error
 import urllib.request
@@ -75,7 +76,10 @@ def run(advisor: Any, batches: int, first: int = 0) -> None:
 def test_the_report_is_what_the_same_judge_says_of_the_same_events() -> None:
     with attach(session(), set=["stateful=false"]) as advisor:
         run(advisor, 60)
-        entry = advisor.report().queries[0]
+        report = advisor.report()
+    entry = report.queries[0]
+    kept = pickle.loads(pickle.dumps(report))
+    assert kept.data == report.data and kept._drawn == report._drawn and kept._drawn.queries[0].series
     assert [finding["rule"] for finding in entry["findings"]][:1] == ["LG001"]
     assert entry["facts"]["spark_version"] == {"value": "4.3.0", "from": "session"}
     assert entry["facts"]["stateful"] == {"value": False, "from": "user"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import time
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,17 @@ ODD = {
     ),
     "a command in a name": run_of("::error::owned"),
 }
+
+
+@pytest.mark.parametrize("asked", [{}, {"query": "kept"}, {"packed": True}, {"series": True}], ids=str)
+def test_a_report_can_be_pickled(tmp_path: Path, asked: dict[str, Any]) -> None:
+    path = tmp_path / "progress.jsonl"
+    path.write_bytes(run_of("kept") + run_of("other", id="other", runId="other"))
+    report = advisor.analyze(path, **asked)
+    kept = pickle.loads(pickle.dumps(report))
+    assert (kept.to_json(), kept.to_text(everything=True), kept.to_html()) == (
+        report.to_json(), report.to_text(everything=True), report.to_html()
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", ODD)

@@ -96,6 +96,8 @@ PARTITIONS = {"source": "kafka", "kafka_partitions": 5, "stateful": False}
 PLAIN = {"triggerExecution": 100}
 DEDUPE = batch(100, 80, state("dedupe", 3))
 STATEFUL = PARTITIONS | {"stateful": True}
+
+
 def set_back(**event_time: str) -> list[dict[str, Any]]:
     """Four batches in order of time: before the third the clock was set back by an hour."""
     starts = [(2, "02:00:02"), (3, "02:00:03"), (0, "03:00:00"), (1, "03:00:01")]

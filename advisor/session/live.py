@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
@@ -138,16 +139,14 @@ class LiveAdvisor(SessionListener):
         reading = self.opened() if stages else self.recorder.reading()
         reading = self._with_unheard(replace(reading, doing=self._doing()))
         idle, session = self.recorder.store.idle_since(), self._session_entry(reading.doing)
-        compared: list[tuple[Comparison, ...]] = []
-
-        def report(*, series: bool) -> contract.Report:
-            report = self._judged(reading, series=series)
-            if not compared:
-                compared.append(self._compared(reading) if any(one.changed for one in report.queries) else ())
-            queries = tuple(msgspec.structs.replace(one, idle_since=idle.get(one.run_id)) for one in report.queries)
-            return msgspec.structs.replace(report, queries=queries, comparisons=compared[0], session=session)
-
-        return Report(report(series=False), lambda: report(series=True))
+        beside: dict[str, Any] = {"session": session, "comparisons": ()}
+        made = partial(_beside, reading, self._options.catalogue, idle=idle, beside=beside)
+        report = made(self._options.asked)
+        if any(one.changed for one in report.queries):
+            beside["comparisons"] = self._compared(reading)
+        return Report(
+            msgspec.structs.replace(report, **beside), partial(made, replace(self._options.asked, series=True))
+        )
 
     def watch(self) -> None:
         """Show the report in this cell, again after new batches, until no query of the session runs any more.
@@ -175,8 +174,8 @@ class LiveAdvisor(SessionListener):
         """
         return self._in_pairs(self.recorder.reading())
 
-    def _judged(self, reading: Reading, *, series: bool = False) -> contract.Report:
-        return assemble(reading, self._options.catalogue, replace(self._options.asked, series=series))
+    def _judged(self, reading: Reading) -> contract.Report:
+        return assemble(reading, self._options.catalogue, self._options.asked)
 
     def _in_pairs(self, reading: Reading) -> Compared:
         return Compared(*compare_readings(reading, None, self._options.catalogue, self._options.asked))
@@ -398,6 +397,15 @@ class LiveAdvisor(SessionListener):
             (self._options.on_finding or _logged)(notice)
         except BaseException as error:  # the caller's own code, sys.exit() in it too
             self.recorder.trouble(f"on_finding: {words_of(error)}")
+
+
+def _beside(
+    reading: Reading, catalogue: Catalogue, asked: Asked, *, idle: Mapping[str, str], beside: Mapping[str, Any]
+) -> contract.Report:
+    """Return the report on what was read, with what only the session knows."""
+    report = assemble(reading, catalogue, asked)
+    queries = tuple(msgspec.structs.replace(one, idle_since=idle.get(one.run_id)) for one in report.queries)
+    return msgspec.structs.replace(report, queries=queries, **beside)
 
 
 def _in_short(stall: Stall | None) -> dict[str, Any]:

@@ -90,17 +90,22 @@ class Compared(Shown):
         return [*self.mixed, *failed]
 
 
+def _itself(entry: contract.QueryEntry) -> contract.QueryEntry:
+    return entry
+
+
 @dataclass(frozen=True, repr=False)
 class Report(Shown):
     """What `analyze` gives.
 
     `again`: the same report with the single batches of each query, which charts are drawn from; asked for at most once.
-    `whole`: gives the whole entry of a query, where `typed` holds less of it; `written`: the same as JSON.
+    `whole`: gives the whole entry of a query, where `typed` holds less of it; `written`: the same as JSON. All can be
+    pickled.
     """
 
     typed: contract.Report
     again: Callable[[], contract.Report] | None = field(default=None, repr=False)
-    whole: Callable[[contract.QueryEntry], contract.QueryEntry] = field(default=lambda entry: entry, repr=False)
+    whole: Callable[[contract.QueryEntry], contract.QueryEntry] = field(default=_itself, repr=False)
     written: Callable[[contract.QueryEntry], str] = field(default=as_json, repr=False)
 
     @property
