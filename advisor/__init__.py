@@ -33,7 +33,13 @@ def __getattr__(name: str) -> Any:
     """Loads a public name when it is first asked for, so that the command line starts fast."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOMES.get(name, "advisor.api")), name)
+    try:
+        import_module("pyarrow")  # `attach` and `trial` would import it when they are called
+        return getattr(import_module(_HOMES.get(name, "advisor.api")), name)
+    except ImportError as error:
+        from advisor.errors import misfit  # noqa: PLC0415
+
+        raise misfit(error) or error from None
 
 
 def __dir__() -> list[str]:

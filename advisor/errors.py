@@ -79,6 +79,16 @@ class UsageError(AdvisorError):
     """A command, an option or a fact that was asked for in a way that cannot be carried out."""
 
 
+def misfit(error: Exception) -> UsageError | None:
+    """The error in one line where pyarrow was not imported because numpy is too old for it; None of any other."""
+    if not isinstance(error, ImportError) or "requires NumPy 2" not in str(error):
+        return None
+    from importlib.metadata import version  # noqa: PLC0415 - a tenth of a second that --help does not pay
+
+    would_do = "pip install 'pyarrow<26' (with PySpark 3.5, which needs numpy 1), or pip install 'numpy>=2'"
+    return UsageError(f"pyarrow {version('pyarrow')}", f"it does not run with numpy {version('numpy')}", would_do)
+
+
 def fault(error: BaseException) -> str:
     """What went wrong inside the advisor, in one line: class and message. The traceback goes to stderr if asked for."""
     from advisor.redaction import redact  # noqa: PLC0415 - only a fault waits for it

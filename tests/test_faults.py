@@ -17,7 +17,7 @@ from advisor import fleet
 from advisor.batches import Reading
 from advisor.catalogue import load
 from advisor.engine import Skipped, judge, judge_rule
-from advisor.errors import InputError, fault
+from advisor.errors import InputError, fault, misfit
 from advisor.facts import FACTS, Facts, Known
 from advisor.facts.evidence import Evidence
 from advisor.facts.inspection import computed
@@ -264,6 +264,18 @@ def test_what_a_fault_says_holds_no_credentials() -> None:
     assert (
         fault(ValueError("no such\nuser: password=hunter2secret")) == f"ValueError: no such user: password={REDACTED}"
     )
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (ImportError("pyarrow requires NumPy 2.0 or newer, found 1.26.4"), "pip install 'pyarrow<26'"),
+        (ImportError("No module named 'pyarrow'"), "None"),
+        (ValueError("pyarrow requires NumPy 2.0 or newer"), "None"),
+    ],
+)
+def test_what_two_libraries_do_not_fit_and_what_to_install(error: Exception, told: str) -> None:
+    assert told in str(misfit(error))
 
 
 def test_a_fault_in_a_rule_costs_that_rule_and_its_traceback_is_there_for_the_asking(

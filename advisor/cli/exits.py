@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import click
 
 from advisor.cli.spark import end_in_order
-from advisor.errors import TRACEBACK, AdvisorError
+from advisor.errors import TRACEBACK, AdvisorError, misfit
 from advisor.sources.answering import ASKS
 
 _NO_VALUE = re.compile(r"--[\w-]+=\s*")
@@ -78,11 +78,9 @@ def _code(call: Callable[[], Any]) -> int:
         return PIPE_CLOSED
     except click.exceptions.Exit as ended:
         return ended.exit_code
-    except (click.ClickException, AdvisorError, OSError) as error:
-        return _refused(error)
     except Exception as error:
-        said = f"unexpected {type(error).__name__}: {' '.join(str(error).split())} ({TRACEBACK}=1 shows where)"
-        return STOPPED if isinstance(error.__cause__, KeyboardInterrupt) else _wrong(said)  # within an import
+        stopped = isinstance(error.__cause__, KeyboardInterrupt)  # within an import
+        return STOPPED if stopped else _refused(misfit(error) or error)
     return code if isinstance(code, int) else 0
 
 
@@ -106,7 +104,9 @@ def _line(error: Exception) -> str:
         return error.format_message()
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-    return str(error)
+    if isinstance(error, (AdvisorError, OSError)):
+        return str(error)
+    return f"unexpected {type(error).__name__}: {' '.join(str(error).split())} ({TRACEBACK}=1 shows where)"
 
 
 def _safe(words: str, *, hidden: bool = False) -> str:
