@@ -256,6 +256,7 @@ UNSPECIFIED = [batch(100 + n, 90, numInputRows=100 + n) for n in range(60)]
 NONE: list[tuple[list[Any], dict[str, Any], str, str]] = [
     ([batch(100, 40, {"numRowsTotal": 5})], {}, "state_commit_share", "commitTimeMs"),
     ([batch(100, 40)], {}, "unaccounted_ms", ""),
+    ([batch(0, 0)] * 20, {"trigger_interval_ms": 1000}, "advised_interval_ms", "less than a millisecond"),
     (set_back(), {}, "watermark_ahead_of_clock_ms", "set back"),
     (UNSPECIFIED, {"trigger": "unspecified"}, "fixed_cost_ms", "when the batch before took longer"),
     *(

@@ -30,6 +30,7 @@ REAL_TIME_PAUSE_MS = 250.0  # between two batches of real-time mode: 124 to 222 
 LONG_INTERVAL = 3.0  # times the interval that holds: from there on it is said though nobody named a target
 WORTH_A_RESTART = 1.5  # times the advised interval, which is longer where few batches are there
 NO_DURATION = Missing("no batch shows how long it took")
+TOO_SHORT = Missing("batches take less than a millisecond, the least that Spark counts")
 
 
 @remembered
@@ -152,6 +153,8 @@ def holding_interval_ms(window: Window, shorter_ms: float = 0.0) -> float | Miss
     p95 = quantile(window.batches["trigger_execution_ms"], 0.95)
     if np.isnan(p95):
         return NO_DURATION
+    if p95 < 1:
+        return TOO_SHORT
     shortest = shortest_stable_interval_ms(window)
     safety = SAFETY_OF_FEW if len(window) < FEWEST_FOR_P95 else SAFETY
     # A fit may leave no fixed cost at all; an interval of nothing is no advice, nor can anything be divided by it.
