@@ -124,6 +124,15 @@ def parse(raw: bytes) -> Offset:
     return Offset(msgspec.json.format(raw, indent=-1).decode("utf-8", "replace"), *_counts(safe))
 
 
+def counted(text: str | None) -> tuple[Places | None, int]:
+    """Return the places that an offset counts and the sum of their counters, as they stand; nothing is hidden."""
+    try:
+        value = msgspec.json.decode(text or "null")
+        return _counts(msgspec.json.decode(value) if isinstance(value, str) else value)
+    except UNUSUAL:
+        return None, 0
+
+
 def kafka_offsets(text: str | None) -> dict[tuple[str, str], object] | None:
     """Return an offset by topic and partition; None if the text is no offset of Kafka."""
     try:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
-from advisor.batches.offsets import parse
+from advisor.batches.offsets import counted
 from advisor.checkpoint.folder import MOST_BYTES, DamagedError, Entry, Folder, json_object, number_of, whole
 from advisor.redaction import redact, redact_setting
 
@@ -61,10 +61,9 @@ class Offsets(NamedTuple):
 
     def rows_since(self, before: Offsets) -> int | None:
         """Return the rows between the offsets of an earlier batch and these; None where offsets do not count rows."""
-        pairs = [(before.offsets.get(name), text) for name, text in self.offsets.items()]
-        read = [(parse((old or "null").encode()), parse((new or "null").encode())) for old, new in pairs]
-        alike = [old.places == new.places not in (None, ("",)) for old, new in read]
-        return sum(new.total - old.total for old, new in read) if read and all(alike) else None
+        pairs = [(counted(before.offsets.get(name)), counted(text)) for name, text in self.offsets.items()]
+        alike = all(old == new not in (None, ("",)) for (old, _), (new, _) in pairs)
+        return sum(new - old for (_, old), (_, new) in pairs) if pairs and alike else None
 
 
 class Commit(NamedTuple):
@@ -130,7 +129,10 @@ def read_source_batch(folder: Folder, name: str) -> bool:
 
 def file_batch(text: str | None) -> int | None:
     """Return the batch of a file source's own log that an offset names; None where it is no offset of files."""
-    told = json.loads(text) if text and _reads(text) else None
+    try:
+        told = json.loads(text) if text else None
+    except (ValueError, RecursionError):
+        return None
     batch = told.get("logOffset") if isinstance(told, dict) else None
     return batch if type(batch) is int else None
 
