@@ -293,8 +293,8 @@ def test_a_fault_in_a_rule_costs_that_rule_and_its_traceback_is_there_for_the_as
 UNJUDGED = "This run could not be judged, because of a fault in the advisor: ZeroDivisionError: nothing to divide by."
 
 
-def _two_runs() -> Reading:
-    odd = [event | {"runId": "odd", "id": "other"} for event in events([BATCH] * 40)]
+def _two_runs(*more: str) -> Reading:
+    odd = [event | {"runId": run, "id": "other"} for run in ("odd", *more) for event in events([BATCH] * 40)]
     return Reading.of(table([*events([BATCH] * 40), *odd]))
 
 
@@ -316,10 +316,13 @@ def test_a_fault_in_a_run_costs_that_run(monkeypatch: pytest.MonkeyPatch, place:
     assert lost.last == judged.last
 
 
-def test_a_fault_in_what_other_runs_tell_costs_that_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = Evidence.around
-    monkeypatch.setattr(Evidence, "around", lambda self, run: _fails(self) if run == "odd" else whole(self, run))
-    report = assemble(_two_runs(), CATALOGUE)
+@pytest.mark.parametrize(("told", "more"), [("around", ()), ("of", ("odd 2", "odd 3"))])
+def test_a_fault_in_what_is_told_of_a_run_costs_that_run(
+    monkeypatch: pytest.MonkeyPatch, told: str, more: tuple[str, ...]
+) -> None:
+    whole = getattr(Evidence, told)
+    monkeypatch.setattr(Evidence, told, lambda self, run: _fails(self) if run == "odd" else whole(self, run))
+    report = assemble(_two_runs(*more), CATALOGUE)
     assert [entry.run_id for entry in report.queries if entry.verdict == UNJUDGED] == ["odd"]
     found = fleet.report(map(fleet.summary, report.queries), report.input, version="1")
     assert [(entry.reason, entry.queries) for entry in found.not_judged] == [(UNJUDGED, 1)]

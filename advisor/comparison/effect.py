@@ -42,14 +42,14 @@ class Effect:
         return self.at_most < SAME_SHARE * self.before
 
     def entry(self) -> contract.Effect:
-        """Return it as the report holds it: ms to a hundredth, shares to a tenth of a percent."""
+        """Return it as the report holds it: ms to a hundredth, shares to a millionth."""
         return contract.Effect(
             name=self.name,
             stat=self.stat,
             before_ms=round(self.before, 2),
             after_ms=round(self.after, 2),
             difference_ms=interval(self.difference, 2),
-            difference_share=interval(self.share, 3) if self.share else None,
+            difference_share=interval(self.share, 6) if self.share else None,
             told=self.told,
         )
 

@@ -154,7 +154,10 @@ class RunJudge:
 
     def _may_restart(self, run: Run) -> bool:
         """Whether the run died, of a query with so many runs that it may be started again and again."""
-        seen = self._evidence.of(run.run_id) if self._runs_of[run.id] >= RESTARTING else ()
+        try:
+            seen = self._evidence.of(run.run_id) if self._runs_of[run.id] >= RESTARTING else ()
+        except Exception:  # a fault in the advisor: `judged` meets it again, and says so of this run
+            return False
         return any(row.fact == "terminated_error" for row in seen)
 
     def _given(self, run: Run) -> Mapping[str, Any]:

@@ -118,13 +118,13 @@ def test_slower_by_more_than_counts_the_low_end_of_the_interval(percent: float, 
     assert not compare(run(slower, **LEGAL), run(SYNC, seed=1, **LEGAL)).slower_by_more_than(percent)
 
 
-def test_slower_by_just_as_much_is_not_slower_by_more() -> None:
-    share = Estimate(0.25, 0.5, 0.75)
+@pytest.mark.parametrize(("low", "percent", "fails"), [(0.25, 25, False), (0.25, 24.9, True), (0.2496, 24.98, False)])
+def test_slower_by_more_is_judged_by_the_number_itself(low: float, percent: float, fails: bool) -> None:
+    share = Estimate(low, 0.5, 0.75)
     found = compare(run(SYNC), run(SYNC))
     effect = Effect("triggerExecution", "typical", 100, 150, Estimate(25, 50, 75), share).entry()
     found = msgspec.structs.replace(found, verdict="slower", effects=(effect,))
-    assert not found.slower_by_more_than(25)
-    assert found.slower_by_more_than(24.9)
+    assert found.slower_by_more_than(percent) is fails
 
 
 @pytest.mark.parametrize(("low", "high", "same"), [(-9.9, 9, True), (-9, 10, False), (-10.1, 0, False)])
