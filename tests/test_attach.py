@@ -187,9 +187,16 @@ def test_a_history_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
         attach(session(), history="a\0b")
 
 
-def test_what_is_no_session_is_refused() -> None:
-    with pytest.raises(UsageError, match="not a Spark session"):
-        attach("spark")
+def stopped() -> Any:
+    spark = session()
+    spark.sparkContext._jsc = None
+    return spark
+
+
+@pytest.mark.parametrize(("spark", "why"), [("spark", "not a Spark session"), (stopped(), "the session is stopped")])
+def test_what_is_no_running_session_is_refused(spark: Any, why: str) -> None:
+    with pytest.raises(UsageError, match=why):
+        attach(spark)
 
 
 def test_on_finding_hears_of_a_finding_once(caplog: pytest.LogCaptureFixture) -> None:

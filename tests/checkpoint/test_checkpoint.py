@@ -140,6 +140,11 @@ FAR = "9" * 17
 STATE_OF_4 = "state/0/_metadata/v2/0"
 
 
+NAMED = (
+    'v1\n{"sstFiles":[{"localSstFileName":"a","dfsSstFileName":"x password=hunter2secret","sizeBytes":5}],"numKeys":1}'
+)
+
+
 def snapshot(told: str, *, encrypted: bool = False) -> bytes:
     """A snapshot of RocksDB that says this."""
     packed = io.BytesIO()
@@ -192,6 +197,10 @@ HOSTILE: dict[str, tuple[str, Callable[[Path], Any]]] = {
     ),
     "an encrypted snapshot": ("3.5-rocksdb", lambda at: put(at, "state/0/0/*.zip", snapshot("v1\n{}", encrypted=True))),
     "a deep snapshot": ("3.5-rocksdb", lambda at: put(at, "state/0/0/*.zip", snapshot("v1\n" + "[" * 100_000))),
+    "a table whose name holds a credential": (
+        "3.5-rocksdb",
+        lambda at: put(at, "state/0/0/*.zip", snapshot(NAMED)),
+    ),
     "a name that is no text": ("3.5-rocksdb", lambda at: (at / "state/0/0/\udcff").mkdir()),
     "a pipe": ("3.5-rocksdb", lambda at: os.mkfifo(at / "offsets/99")),
 }
@@ -204,6 +213,7 @@ def test_files_that_spark_never_writes_are_answered(what: str, sample: Callable[
     make(place)
     shown = run(str(place))
     assert (shown.exit_code, shown.stdout.count("STARTS"), shown.stderr) == (0, 1, "")
+    assert "hunter2" not in shown.stdout
 
 
 def test_names_of_files_with_other_ends_of_lines_and_an_id_with_a_credential(sample: Callable[[str], Path]) -> None:
