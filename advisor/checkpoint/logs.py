@@ -130,7 +130,7 @@ def read_source_batch(folder: Folder, name: str) -> bool:
 def file_batch(text: str | None) -> int | None:
     """Return the batch of a file source's own log that an offset names; None where it is no offset of files."""
     try:
-        told = json.loads(text) if text else None
+        told = json.loads(text) if text and "logOffset" in text else None
     except (ValueError, RecursionError):
         return None
     batch = told.get("logOffset") if isinstance(told, dict) else None
