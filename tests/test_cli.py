@@ -213,6 +213,8 @@ def test_of_several_queries_one_may_have_no_batch_in_the_time_asked_for(tmp_path
         ("--set", ["task_slots=99999999", "shuffle_partitions=99999999999999"], "give at most 1,000,000"),
         ("--set", ["latency_target_ms=0", "latency_target_ms=1e-300"], "give at least 1"),
         ("--set", ["spark_version=9.9.9.9", "spark_version=3", "spark_version=3.9", "spark_version=1.6"], "no Spark"),
+        ("--set", ["upgrade_to=0", "upgrade_to=4", "upgrade_to=99.1.1"], "there is no Spark"),
+        ("--set", ["spark_version=4.3.0-\x1b[31m", "upgrade_to=4.3.0; rm", "upgrade_to=99999"], "give a version"),
         ("--set", ["outage_minutes=1e12"], "give at most 1,000,000"),
         ("--load", ["1e308x", "0.001x", "nanx"], "'--load'"),
         ("--rules", [""], "--rules is empty"),

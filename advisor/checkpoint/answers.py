@@ -24,7 +24,7 @@ from advisor.contract import Stage
 from advisor.engine.conditions import Verdict, ask_all
 from advisor.engine.sentences import change_of, sentence
 from advisor.errors import UsageError, did_you_mean
-from advisor.facts import Known, version_numbers
+from advisor.facts import Known, may_be_spark
 from advisor.facts.confs import NEARLY, PREFIXES, SPARKS_OWN, STATE_STORE_CLASS, unknown_settings
 from advisor.redaction import redact_setting
 from advisor.window import Window
@@ -135,7 +135,7 @@ def _wish(asked: str, name: str, value: str) -> Wish:
     wish = known[name]
     fits = {
         "N": (number_of(value) or 0) > 0,
-        "VERSION": len(value) < 100 and bool(version_numbers(value)),
+        "VERSION": may_be_spark(value),
         None: not value,
     }
     if not fits.get(wish.value, bool(value)) or (wish.takes and value not in wish.takes):

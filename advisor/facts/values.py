@@ -9,7 +9,7 @@ from typing import Any
 
 from advisor.errors import UsageError, did_you_mean
 from advisor.facts.names import FACTS, Fact
-from advisor.facts.versions import may_be_spark, same_version, version_numbers
+from advisor.facts.versions import is_version, may_be_spark, same_version
 from advisor.redaction import redact
 
 _WORDS = {"true": True, "yes": True, "false": False, "no": False}
@@ -60,7 +60,7 @@ def read_value(fact: Fact, text: str, *, place: str) -> Any:
     most = _MOST.get(fact.unit, 2**63 - 1)
     if isinstance(value, int | float) and value > most:
         raise UsageError(place, f"{fact.name} cannot be {text!r}", f"give at most {most:,.0f}")
-    if fact.name == "spark_version" and not may_be_spark(value):
+    if fact.name in ("spark_version", "upgrade_to") and not may_be_spark(value):
         raise UsageError(place, f"there is no Spark {text}", f"give {_WANTED['version']}")
     return value
 
@@ -114,7 +114,7 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "int": lambda text: int(text.replace("_", "")) if _DIGITS.fullmatch(text) else None,
     "number": _number,
     "str": lambda text: redact(text) or None,
-    "version": lambda text: text if version_numbers(text) else None,
+    "version": lambda text: text if is_version(text) else None,
 }
 _WANTED = {
     "bool": "true or false",

@@ -8,6 +8,12 @@ from typing import Final
 
 _NUMBERS = re.compile(r"\s*v?(\d+(?:\.(?:\d+|x\b))*)")
 _RELEASE = re.compile(r"\d+\.\d+\.\d+(?:-(?:SNAPSHOT|preview\d*|rc\d+))?")
+_VERSION = re.compile(r"v?\d{1,4}(?:\.(?:\d{1,9}|x\b)){0,9}(?:[-.+][\w.+-]{1,60})?", re.ASCII)
+
+
+def is_version(text: str) -> bool:
+    """Whether a text is a version and nothing else: digits and dots, perhaps with a vendor's word behind them."""
+    return bool(_VERSION.fullmatch(text))
 
 
 @lru_cache(maxsize=1024)  # of every run the same few are asked, a rule and a fact after the other
@@ -44,7 +50,11 @@ COMMIT_OFFSETS_ON_DATABRICKS: Final = ("3.3", "11.0")
 def may_be_spark(version: str) -> bool:
     """Whether there is a release of Spark with these numbers, at least two, or one may still come."""
     named, newest = version_numbers(version)[:2], version_numbers(MINORS[-1])
-    return len(named) == 2 and (newest < named < (newest[0] + 2, 0) or ".".join(map(str, named)) in MINORS)
+    return (
+        is_version(version)
+        and len(named) == 2
+        and (newest < named < (newest[0] + 2, 0) or ".".join(map(str, named)) in MINORS)
+    )
 
 
 def is_untried(version: str | None) -> bool:

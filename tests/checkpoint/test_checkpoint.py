@@ -321,7 +321,17 @@ def test_a_folder_with_an_odd_name_is_quoted(sample: Callable[[str], Path], name
 
 
 @pytest.mark.parametrize(
-    "asked", ["async", "partitions", "partitions=many", "partitions=0", "async-off=1", "spark=new", "trigger=hourly"]
+    "asked",
+    [
+        "async",
+        "partitions",
+        "partitions=many",
+        "partitions=0",
+        "async-off=1",
+        "spark=new",
+        "spark=4.3.0; rm",
+        "trigger=hourly",
+    ],
 )
 def test_a_question_that_is_none_is_refused(asked: str, sample: Callable[[str], Path]) -> None:
     with pytest.raises(UsageError, match="--before"):
