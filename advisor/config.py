@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from advisor.catalogue import Catalogue
-from advisor.catalogue.plain import read_plain
+from advisor.catalogue.plain import in_words, read_plain
 from advisor.catalogue.rule import LARGEST
 from advisor.contract import Silenced
 from advisor.errors import CatalogueError, UsageError, did_you_mean, short
@@ -169,15 +169,14 @@ _KEYS: dict[str, list[str]] = {"": [*Config.model_fields], "ignore": [*Ignore.mo
 
 
 def _problem(found: Any) -> str:
-    key = ".".join(str(part) for part in found["loc"] if part != "[key]")
+    key = ".".join(" ".join(str(part).split()) for part in found["loc"] if part != "[key]")
     if found["type"] == "extra_forbidden":
         *above, name = map(str, found["loc"])
         known = _KEYS.get("".join(above[:1]), [*QueryConfig.model_fields, *LEVELS])
         return f"{key}: no key {short(name)} here{_near(name, known)}"
     if found["type"] == "missing":
         return f"{key}: is missing"
-    said = str(found["msg"]).removeprefix("Value error, ").replace("a valid tuple", "a list")
-    return f"{key}: {said[:1].lower()}{said[1:]}"
+    return f"{key}: {in_words(found)}"
 
 
 def _near(name: str, known: Collection[str]) -> str:

@@ -16,18 +16,29 @@ from typing import IO
 def whole_file(path: str | Path, *, mode: int | None = None) -> Iterator[IO[bytes]]:
     """Yield a file that takes the name `path` once all of it is on the disk; until then what stood there stays.
 
-    It gets the permissions `mode`, else those of the file that it replaces. A device or a pipe is written as it is.
+    It gets the permissions `mode`, else those of the file that it replaces. A device or a pipe is written as it is, a
+    pipe only where somebody reads it.
     Raises OSError that names `path`.
     """
     place = Path(path)
     try:
         if place.exists() and not place.is_file():
-            with place.open("wb") as file:
+            with open(place, "wb", opener=_at_once) as file:
                 yield file
         else:
             yield from _beside(Path(os.path.realpath(path)), mode)  # a link stays a link
     except OSError as error:  # a full disk does not say its name, and the file beside has another one
         raise OSError(error.errno, error.strerror or str(error), str(path)) from None
+
+
+def _at_once(name: str, flags: int) -> int:
+    """Open a device or a pipe; OSError where nobody reads the pipe, which would wait without an end."""
+    try:
+        opened = os.open(name, flags | os.O_NONBLOCK)
+    except OSError as error:
+        raise OSError(error.errno, "nobody reads this pipe") if error.errno == errno.ENXIO else error from None
+    os.set_blocking(opened, True)
+    return opened
 
 
 def _beside(place: Path, mode: int | None) -> Iterator[IO[bytes]]:

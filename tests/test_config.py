@@ -88,6 +88,8 @@ def test_no_file_and_an_empty_file_say_nothing(tmp_path: Path) -> None:
         ),
         ("- a list", "has no keys"),
         ("ignore: LG001", "ignore: input should be a list"),
+        ("queries:\n  a:\n", "queries.a: input should be keys with values"),
+        ('queries: {"a\\n::error::b": {nope: 1}}', "queries.a ::error::b.nope: no key 'nope' here"),
         ("ignore: [", "line 2: while parsing a flow node"),
         ("ignore: [{rule: LG001, reason: x, until: 2026-02-30}]", "ignore.0.until: input should be a valid date"),
         ("queries: {a: {latency_target_ms: .inf}}", "queries.a.latency_target_ms: input should be a finite number"),

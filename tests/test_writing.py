@@ -41,6 +41,17 @@ def test_a_file_that_was_not_written_to_its_end_is_none(tmp_path: Path) -> None:
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("page.html", "old")]
 
 
+def test_a_pipe_is_written_only_where_somebody_reads_it(tmp_path: Path) -> None:
+    place = tmp_path / "pipe"
+    os.mkfifo(place)
+    with pytest.raises(OSError, match="nobody reads this pipe"):
+        write_whole(place, "text")
+    reader = os.open(place, os.O_RDONLY | os.O_NONBLOCK)
+    write_whole(place, "text")
+    assert os.read(reader, 9) == b"text"
+    os.close(reader)
+
+
 def test_permissions_and_links_stay(tmp_path: Path) -> None:
     place, link = tmp_path / "report", tmp_path / "link"
     place.write_text("old")

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from advisor.catalogue.condition import Condition, Model
 from advisor.catalogue.example import Batches, Every, Example, Expect, SourceShort
-from advisor.catalogue.plain import read_plain
+from advisor.catalogue.plain import in_words, read_plain
 from advisor.catalogue.rule import FAMILIES, RETIRED, Measure, RuleBody, Seen, WrittenRule
 from advisor.catalogue.step import Borrowed, Change, Saves, SharedStep, Stage, Trigger, Use, WrittenStep
 from advisor.errors import did_you_mean, short
@@ -89,9 +89,8 @@ def _problem(file: str, error: Any) -> Problem:
         return Problem(file, key, f"no key '{place[-1]}' here" + suggestion(place[-1], _KEYS))
     if error["type"] == "missing":
         return Problem(file, key, "is missing")
-    said = str(error["msg"]).removeprefix("Value error, ")
     found = "" if error["type"] == "value_error" else f", not {reprlib.repr(error['input'])}"
-    return Problem(file, key, said[:1].lower() + said[1:] + found)
+    return Problem(file, key, in_words(error) + found)
 
 
 def _place(loc: tuple[str | int, ...]) -> Iterator[str]:

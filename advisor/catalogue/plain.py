@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import stat
 from itertools import chain
 from pathlib import Path
@@ -24,6 +25,9 @@ MOST_BYTES: Final = 32 << 20
 
 _TYPES: Final = {f"tag:yaml.org,2002:{name}" for name in ("map", "seq", "str", "int", "float", "bool", "null")}
 _ODD: Final = {f"tag:yaml.org,2002:{name}" for name in ("timestamp", "value")}
+
+_OF_PYTHON: Final = re.compile(r"a valid (dictionary|tuple|list)(?: or instance of \w+)?")
+_WORDS: Final = {"dictionary": "keys with values", "tuple": "a list", "list": "a list"}
 
 Problems = list[tuple[str, str]]
 """Place in a file ("line 3", or nothing for the whole of it) and text of what is wrong there."""
@@ -49,7 +53,14 @@ def read_plain(path: Path) -> tuple[Any, Problems]:
         said = " ".join(filter(None, (error.context, error.problem)))
         return None, [(_line(error.problem_mark or error.context_mark), " ".join(said.split()))]
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        return None, [("", " ".join(str(error).split()))]
+        of_yaml = isinstance(error, yaml.YAMLError)
+        return None, [("", " ".join(str(error).split()) if of_yaml else "is not UTF-8; save it as UTF-8")]
+
+
+def in_words(found: Any) -> str:
+    """Return what pydantic says of a value, in the words of YAML."""
+    said = _OF_PYTHON.sub(lambda word: _WORDS[word[1]], str(found["msg"]).removeprefix("Value error, "))
+    return said[:1].lower() + said[1:]
 
 
 def read_trusted(text: str) -> Any:
