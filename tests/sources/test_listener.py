@@ -561,6 +561,35 @@ def test_a_connect_server_that_does_not_answer_is_waited_for_once(monkeypatch: p
     assert session.active() == []
 
 
+def test_a_connect_server_that_is_gone_is_waited_for_a_moment_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session_module, "ANSWER_SECONDS", 0.01)
+    monkeypatch.setattr(session_module, "AGAIN_SECONDS", 0.01)
+    ends: list[threading.Event] = []
+    asked: list[threading.Thread] = []
+
+    class Streams:
+        @property
+        def active(self) -> list[Any]:
+            asked.append(threading.current_thread())
+            assert len(ends) > 2 or ends[-1].wait(SECONDS)
+            if len(ends) < 3:
+                raise ConnectionError
+            return []
+
+    session = _Connect(SimpleNamespace(session_id="made", streams=Streams()))
+    for _ in range(2):
+        ends.append(threading.Event())
+        with pytest.raises(TimeoutError, match="does not answer"):
+            session.active()
+        monkeypatch.setattr(session_module, "ANSWER_SECONDS", 1e6)
+        ends[-1].set()
+        asked[-1].join(SECONDS)
+    monkeypatch.setattr(session_module, "AGAIN_SECONDS", SECONDS)
+    ends.append(threading.Event())
+    assert session.active() == []
+    assert not session._silent
+
+
 def test_what_goes_wrong_while_a_server_is_asked_reaches_who_asks() -> None:
     session = _Connect(SimpleNamespace(session_id="made", streams=None))
     for _ in range(2):

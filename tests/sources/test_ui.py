@@ -604,7 +604,8 @@ class TestCredentials:
     def test_an_own_certificate_authority(
         self, made: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ) -> None:
-        place = certificate(tmp_path / "ca.pem")
+        place, pipe = certificate(tmp_path / "ca.pem"), tmp_path / "pipe"
+        os.mkfifo(pipe)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(place)
         with serving(made["answers"], tls=context) as served:
@@ -612,6 +613,8 @@ class TestCredentials:
             for other, words in ((tmp_path / "none", "but {} is no file"), (Path(__file__), "but in {} is none")):
                 monkeypatch.setenv("SSL_CERT_FILE", str(other))
                 assert words.format(other) in says(served.address)
+            monkeypatch.setenv("SSL_CERT_FILE", str(pipe))
+            assert says(served.address).startswith(f"{pipe}: is a pipe")
             monkeypatch.setenv("SSL_CERT_FILE", str(place))
             assert files.read([served.address]).from_ui
 

@@ -21,6 +21,8 @@ _LOOKS: Final = 5
 """At a query's status, where one look does not show that it waits."""
 ANSWER_SECONDS: Final = 10.0
 """How long a server of Spark Connect is waited for: PySpark asks one that is gone again for ten minutes."""
+AGAIN_SECONDS: Final = 1.0
+"""How long one that did not answer is waited for the next time."""
 ADD_SECONDS: Final = 60.0
 """The same where a listener is added."""
 
@@ -134,22 +136,30 @@ class _Connect:
         self.log = f"connect-{spark.session_id}"
         self._asked: dict[object, float] = {}
         """When each question was asked that has no answer yet."""
+        self._silent = False
+        """Whether the last question got no answer in time: later ones then wait a moment only."""
 
     def _answered(self, ask: Callable[[], _T], seconds: float | None = None) -> _T:
         """Return what `ask` gives; TimeoutError where it takes too long, at once while an earlier question does."""
         late = TimeoutError("the server of Spark Connect does not answer; what it sent before is kept")
         question, now = object(), time.monotonic()
-        if any(now - begun >= ANSWER_SECONDS for begun in list(self._asked.values())):
+        if any(self._silent or now - begun >= ANSWER_SECONDS for begun in list(self._asked.values())):
             raise late
         self._asked[question] = now
 
         def asked() -> _T:
             try:
-                return ask()
+                found = ask()
+                self._silent = False
+                return found
             finally:
                 del self._asked[question]
 
-        return within(asked, seconds or ANSWER_SECONDS, late)
+        try:
+            return within(asked, AGAIN_SECONDS if self._silent else seconds or ANSWER_SECONDS, late)
+        except TimeoutError:
+            self._silent = True
+            raise
 
     def stopped(self) -> bool:
         return bool(self._spark.is_stopped)

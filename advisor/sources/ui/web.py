@@ -84,6 +84,9 @@ class Server:
             raise InputError(redact(address), "the address contains a credential", f"remove it: {_LOGIN}")
         if not host:
             raise InputError(redact(address), "is no address of a web server", "give http://HOST:PORT")
+        authority = os.environ.get("SSL_CERT_FILE", "")
+        if parts.scheme.lower() == "https" and Path(authority).is_fifo():  # it would be waited for, without an end
+            raise InputError(authority, "is a pipe", "name a file with your own CA in SSL_CERT_FILE")
         self.host = host
         self.address = f"{parts.scheme.lower()}://{parts.netloc}{parts.path}".rstrip("/")
         self._origin = (parts.scheme.lower(), self.host, port or _usual_port(parts.scheme))
