@@ -439,14 +439,16 @@ class Interval(Entry, frozen=True):
 class Capacity(Entry, frozen=True):
     """Rows a second that the query holds at its trigger: `value`, from `low` to `high`; of a wide interval `low` alone.
 
-    `coming`: rows a second that come. `drain_ms`: how long until what waits after `outage_minutes` is worked off; None
-    if it never is. `asked`: rows a second that `load_factor` times today's load are, and `asked_batch_ms` a batch then.
-    `missing`: why nothing is known, where it was asked for.
+    `outlasts`: batches then outlast the trigger's interval, but no rows pile up. `coming`: rows a second that come.
+    `drain_ms`: how long until what waits after `outage_minutes` is worked off; None if it never is. `asked`: rows a
+    second that `load_factor` times today's load are, and `asked_batch_ms` a batch then. `missing`: why nothing is
+    known, where it was asked for.
     """
 
     low: float | None = None
     value: float | None = None
     high: float | None = None
+    outlasts: bool = False
     coming: float | None = None
     outage_minutes: float | None = None
     drain_ms: Interval | None = None

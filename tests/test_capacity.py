@@ -49,10 +49,11 @@ def estimate(found: Estimate | Missing) -> Estimate:
     [
         (every_second(), 6000),
         (every_second(max_offsets_per_trigger=2000), 2000),
+        (every_second(trigger_interval_ms=80), 1000 / 0.15),
         (one_after_the_other(0.5, 5.0), 10_000),
         (one_after_the_other(0.5, 5.0, max_offsets_per_trigger=1000), 5000),
     ],
-    ids=["interval", "interval and limit", "default trigger", "default trigger and limit"],
+    ids=["interval", "interval and limit", "interval too short", "default trigger", "default trigger and limit"],
 )
 def test_the_rows_that_are_held(made: Window, held: float) -> None:
     found = estimate(measure(made, "capacity_per_second"))
@@ -65,13 +66,12 @@ def test_the_rows_that_are_held(made: Window, held: float) -> None:
     [
         (window([batch(1000, 250 + off) for off in NOISE], interval_ms=1000, **EVERY), "row counts do not vary"),
         (one_after_the_other(2.0, 2.0), "load does not vary by itself"),
-        (every_second(trigger_interval_ms=80), "whatever its rows"),
         (window([batch(ROWS[0], 250)] * 19, interval_ms=1000, **EVERY), "20 warm batches are needed, there are 19"),
         (window([batch(1000, 250)] * 40, trigger="available_now"), "only a trigger"),
         (window([batch(count, 100 + count / 7) for count in ROWS], interval_ms=1000, source="delta", **EVERY),
          "rows a file holds"),
     ],
-    ids=["constant rows", "constant load", "interval too short", "few batches", "one-shot", "limit in files"],
+    ids=["constant rows", "constant load", "few batches", "one-shot", "limit in files"],
 )  # fmt: skip
 def test_a_log_that_cannot_tell(made: Window, because: str) -> None:
     found = measure(made, "capacity_per_second")
@@ -87,8 +87,25 @@ def test_far_from_what_was_seen_only_a_low_end_is_told() -> None:
     assert found.low == pytest.approx(10 * ROWS.max(), rel=0.01)
 
 
-def test_what_a_row_costs_is_no_guess() -> None:
-    rows = [batch(count, 300 + off) for count, off in zip(ROWS, NOISE, strict=True)]
+@pytest.mark.parametrize(
+    ("fixed", "limit", "least", "late"),
+    [(300, None, 14_800, False), (990, 3000, 2400, True), (1100, 3000, 2000, True)],
+    ids=["within the interval", "a full batch outlasts it", "every batch outlasts it"],
+)
+def test_where_noise_hides_the_cost_of_a_row_it_is_bounded(
+    fixed: float, limit: int | None, least: float, late: bool
+) -> None:
+    rows = [batch(count, fixed + off) for count, off in zip(ROWS, NOISE, strict=True)]
+    told = capacity(window(rows, interval_ms=1000, max_offsets_per_trigger=limit, **EVERY))
+    assert told is not None and told.low is not None and told.value is None
+    assert least <= told.low <= (limit * 1000 / fixed if limit else told.low)
+    assert told.outlasts == late
+    assert told.drain_ms is not None and told.drain_ms.value is None
+
+
+def test_rows_that_rise_with_time_and_noise_get_no_bound() -> None:
+    """A machine that gets quicker meanwhile would hide what they cost."""
+    rows = [batch(count, 300 + off) for count, off in zip(sorted(ROWS), NOISE, strict=True)]
     found = measure(window(rows, interval_ms=1000, **EVERY), "capacity_per_second")
     assert isinstance(found, Missing) and "lost" in found.reason
 

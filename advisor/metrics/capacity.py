@@ -26,6 +26,7 @@ FARTHEST = 10.0  # times the rows of the largest batch: a line is not drawn furt
 WIDEST = 3.0  # high end over low end: a wider interval is told as its low end
 SHIFTED = 0.15  # of a batch: so far from the run's line, the latest regime has a cost of its own
 OFF = 0.10  # widens each end: a chosen number, with which six of six queries held a load within the interval
+LOST_WIDER = 1.0  # times its upper half, which is added to it where noise hides the cost of a row
 ROOM = 0.8  # of the rows that fit an interval, for a limit: batches differ
 WORTH_TELLING = 1.5  # times what comes: a lower low end alone says little
 PILED_UP = 2.0  # times the rows of any later batch: the first one works off what piled up
@@ -35,6 +36,9 @@ _WOULD_TELL = (
     "a limit of rows per batch for ten minutes, lower than what comes, would tell, or a trial that reads from an "
     "earlier offset on a throw-away checkpoint"
 )
+
+
+_LOST = Missing(f"what a row costs is lost in what batches of alike rows differ by; {_WOULD_TELL}")
 
 
 class Line(NamedTuple):
@@ -47,10 +51,20 @@ class Line(NamedTuple):
         """Return what a batch of so many rows takes."""
         return self.fixed + self.per_row * rows
 
+    def settled_ms(self, load: float) -> float:
+        """Return what batches without a pause come to at so many rows per ms; infinity if they grow without end."""
+        return self.fixed / (1 - load * self.per_row) if load * self.per_row < 1 else math.inf
+
+
+def lines(window: Window) -> tuple[Line, Line, Line] | Missing:
+    """Return the line through the run's warm batches: with the dearest, the likely and the cheapest row."""
+    drawn = lines_at_most(window)
+    return _LOST if not isinstance(drawn, Missing) and not drawn[2].per_row > 0 else drawn
+
 
 @remembered
-def lines(window: Window) -> tuple[Line, Line, Line] | Missing:
-    """Return the line through the run's warm batches: with the dearest, the likely and the cheapest row.
+def lines_at_most(window: Window) -> tuple[Line, Line, Line] | Missing:
+    """Return these lines, the cheapest row for nothing where noise hides its cost: then only the dearest one tells.
 
     With a trigger interval through single batches; without one, where rows follow the length of the batch before,
     through the medians of groups of alike loads (rows over the time in which they came), which batches do not make.
@@ -75,11 +89,14 @@ def lines(window: Window) -> tuple[Line, Line, Line] | Missing:
         rows, took = np.array([[middle(column) for column in group.T[:2]] for group in groups]).T
     else:
         took, rows = _thinned(found)
-    slopes = theil_sen(took, rows).ends if np.ptp(rows) > 0 else (0.0,)
-    if not slopes[0] > 0:
-        return Missing(f"what a row costs is lost in what batches of alike rows differ by; {_WOULD_TELL}")
-    dear, likely, cheap = (Line(float(np.median(took - slope * rows)), slope) for slope in reversed(slopes))
-    return dear, likely, cheap
+    cheap, likely, dear = theil_sen(took, rows).ends if np.ptp(rows) > 0 else (0.0, 0.0, 0.0)
+    drifts = by_load or abs(rank_correlation(found[:, 0], np.arange(len(found)))) > ROWS_FOLLOW_BATCH
+    if not cheap > 0:
+        if drifts or not dear > 0:  # a machine that gets quicker hides what rows cost
+            return _LOST
+        cheap, likely, dear = 0.0, max(0.0, likely), dear + LOST_WIDER * (dear - likely)
+    at = [Line(float(np.median(took - slope * rows)), slope) for slope in (dear, likely, cheap)]
+    return at[0], at[1], at[2]
 
 
 def _warm(window: Window) -> np.ndarray:
@@ -147,7 +164,7 @@ def rows_of_a_file(window: Window) -> float:
 
 def rows_that_fit(line: Line, ms: float) -> float:
     """Return how many rows a batch of this length takes."""
-    return max(0.0, ms - line.fixed) / line.per_row
+    return max(0.0, ms - line.fixed) / line.per_row if line.per_row else math.inf
 
 
 @window_metric("per_second", "count", label="rows that the query holds a second")
@@ -157,27 +174,38 @@ def capacity_per_second(window: Window) -> Estimate | Missing:
     The end of the line through the run's batches, no further than ten times the largest of them, and no more than a
     limit of the source lets in. `value` is unknown where only its low end is.
     """
-    drawn, limit = needed(lines(window)), limit_of_rows(window)
-    interval = window.facts.fixed_interval_ms
-    if window.facts.value("trigger") == "processing_time" and not interval:
+    if window.facts.value("trigger") == "processing_time" and not window.facts.fixed_interval_ms:
         return Missing("the interval of the trigger is not known", "trigger_interval_ms")
-    low, value, high = (_held(line, interval, limit) for line in drawn)
-    seen = 1000 * FARTHEST * float(np.nanmax(window.executed["input_rows"]))
-    seen /= interval or median(window.batches["trigger_execution_ms"])
-    if not high > 0:
-        return Missing("a batch outlasts the interval whatever its rows")
-    low, high = min((1 - OFF) * low, seen), (1 + OFF) * high
-    if value <= seen and high <= WIDEST * low:
-        return Estimate(low, value, high)
-    if low >= WORTH_TELLING * needed(rows_coming_per_second(window)).safe:
-        return Estimate(low, None, math.inf)
+    return needed(_capacity(window))[0]
+
+
+def outlasts(window: Window) -> bool:
+    """Whether batches at the load that is held outlast the interval: they start late, but no rows pile up."""
+    found = _capacity(window)
+    return not isinstance(found, Missing) and found[1]
+
+
+@remembered
+def _capacity(window: Window) -> tuple[Estimate, bool] | Missing:
+    """Return what is held within the interval or, where that is unknown or nothing, in batches that outlast it."""
+    drawn, limit = needed(lines_at_most(window)), limit_of_rows(window)
+    is_sure = drawn[2].per_row > 0
+    set_one, most = window.facts.fixed_interval_ms, 1000 * FARTHEST * float(np.nanmax(window.executed["input_rows"]))
+    for interval in dict.fromkeys((set_one, None)):
+        low, value, high = (_held(line, interval, limit) for line in drawn)
+        seen = most / (interval or median(window.batches["trigger_execution_ms"]))
+        low, high = min((1 - OFF) * low, seen), (1 + OFF) * high
+        if is_sure and 0 < value <= seen and high <= WIDEST * low:
+            return Estimate(low, value, high), interval != set_one
+        if low >= WORTH_TELLING * needed(rows_coming_per_second(window)).safe:
+            return Estimate(low, None, math.inf), interval != set_one
     return Missing(f"the cost of a row is not known well enough; {_WOULD_TELL}")
 
 
 def _held(line: Line, interval: float | None, limit: float | None) -> float:
     """Return the rows a second that are held along this line."""
     if interval is None:
-        return 1000 * (limit / line.ms(limit) if limit else 1 / line.per_row)
+        return 1000 * (limit / line.ms(limit) if limit else 1 / line.per_row if line.per_row else math.inf)
     return 1000 * min(rows_that_fit(line, interval), limit or math.inf) / interval
 
 
@@ -187,12 +215,13 @@ def outage_drain_ms(window: Window) -> Estimate | Missing:
     outage = 60_000 * outage_minutes(window)
     load = asked_load(window) / 1000
     interval, limit = window.facts.fixed_interval_ms or 0.0, limit_of_rows(window)
-    found = [drained_ms(line, load, interval, limit, outage) for line in needed(lines(window))]
+    drawn = needed(lines_at_most(window))
+    found = [drained_ms(line, load, interval, limit, outage) for line in drawn]
     if not math.isfinite(found[1]):
         return Missing("at this load what waits does not become less")
     high, value, low = found
     low, high = (1 - OFF) * low, (1 + OFF) * high
-    return Estimate(low, value, high) if high <= WIDEST * low else Estimate(0.0, None, high)
+    return Estimate(low, value, high) if drawn[2].per_row and high <= WIDEST * low else Estimate(0.0, None, high)
 
 
 def outage_minutes(window: Window) -> float:
@@ -219,9 +248,9 @@ def drained_ms(line: Line, load: float, interval: float, limit: float | None, ou
     if limit:
         pace = limit / max(interval, line.ms(limit))
         return waiting / (pace - load) if pace > load else math.inf
-    if load * line.per_row >= 1:
+    usual = max(interval, line.settled_ms(load) * 1.1, 1.0)
+    if not math.isfinite(usual):
         return math.inf
-    usual = max(interval, line.fixed / (1 - load * line.per_row) * 1.1, 1.0)
     for _ in range(_MOST_BATCHES):
         took = max(line.ms(waiting), interval)
         passed += took
@@ -234,11 +263,8 @@ def drained_ms(line: Line, load: float, interval: float, limit: float | None, ou
 @window_metric("ms", label="a batch at the load that is asked for")
 def batch_at_load_ms(window: Window) -> Estimate | Missing:
     """What a batch takes at the load that is asked for (`load_factor`), at this interval."""
-    load, interval, drawn = asked_load(window) / 1000, window.facts.fixed_interval_ms, needed(lines(window))
-    if interval:
-        found = [line.ms(load * interval) for line in drawn]
-    else:
-        found = [line.fixed / (1 - load * line.per_row) if load * line.per_row < 1 else math.inf for line in drawn]
+    load, interval = asked_load(window) / 1000, 0.0 if outlasts(window) else window.facts.fixed_interval_ms or 0.0
+    found = [line.ms(load * interval) if interval else line.settled_ms(load) for line in needed(lines_at_most(window))]
     if not math.isfinite(found[1]):
         return Missing("at this load batches never stop growing")
     return Estimate(min(found), found[1], max(found))

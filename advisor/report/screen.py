@@ -29,7 +29,7 @@ from advisor.contract import (
 )
 from advisor.facts import FACTS
 from advisor.metrics import Estimate, Missing, Quantiles, measure, measured, sure
-from advisor.metrics.capacity import asked_load, load_factor, outage_minutes
+from advisor.metrics.capacity import asked_load, load_factor, outage_minutes, outlasts
 from advisor.metrics.flow import rows_taken
 from advisor.metrics.latency import latency_with_spikes
 from advisor.report.judged import Judged
@@ -229,6 +229,7 @@ def capacity(window: Window) -> Capacity | None:
         low=_rounded(held.low),
         value=None if held.value is None else _rounded(held.value),
         high=_rounded(held.high) if math.isfinite(held.high) else None,
+        outlasts=outlasts(window),
         coming=_rounded(sure(window, "rows_coming_per_second")),
         outage_minutes=outage_minutes(window),
         drain_ms=_drained(drain),

@@ -286,6 +286,7 @@ def capacity(query: QueryEntry) -> str:
     if found is None or found.missing or found.low is None:
         return f"not known: {found.missing}" if found and found.missing else ""
     at = " at this interval" if query.value("trigger") == "processing_time" else ""
+    at = ", in batches longer than the interval" if found.outlasts else at
     held = f"at least {text.count(found.low)} rows/s"
     if found.value is not None and found.high is not None:
         held = f"about {text.count(found.value)} rows/s ({text.count(found.low)} to {text.count(found.high)})"
