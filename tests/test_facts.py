@@ -520,6 +520,7 @@ def logged(fact: str, value: Any, **more: Any) -> Sighting:
 
 SLOTS, BURST = inferred("task_slots", 4), inferred("task_slots_at_least", 2)
 SHARED = {"slots_shared": Known(True, "computed")}
+AT = {"checkpoint_path": Known("/a/b", "checkpoint")}
 NO_INTERVAL = {"trigger": Known("unspecified", "inferred")}
 ASKED, PINNED = logged("state_store", "rocksdb"), logged("state_store", "hdfs", run=RUN)
 OFF = "spark.asyncProgressTrackingEnabled"
@@ -547,6 +548,10 @@ class TestSettle:
             # versions agree as far as both say; a lower bound contradicts only from above
             ([seen("spark_version", "3.5.1")], {}, {"spark_version": "3.5"}, "spark_version", ..., False),
             ([seen("spark_version", "3.4.1")], {}, {"spark_version": "3.5"}, "spark_version", ..., True),
+            # one folder, in three forms
+            ([seen("checkpoint_path", "file:///a/b/")], AT, {}, "checkpoint_path", Known("/a/b", "checkpoint"), False),
+            ([seen("checkpoint_path", "file:/a/b")], AT, {}, "checkpoint_path", Known("/a/b", "checkpoint"), False),
+            ([seen("checkpoint_path", "file:/a/c")], AT, {}, "checkpoint_path", ..., True),
             ([inferred("task_slots", 8)], {}, {"task_slots": 32}, "task_slots", ..., False),
             ([inferred("task_slots", 8)], {}, {"task_slots": 4}, "task_slots", ..., True),
             ([inferred("task_slots", 8), inferred("task_slots", 6)], {}, {}, "task_slots", Known(8, "inferred"), False),

@@ -16,6 +16,7 @@ _WORDS = {"true": True, "yes": True, "false": False, "no": False}
 _NOTHING = ("null", "none")
 _MOST: dict[str, float] = {"ms": 1e12, "min": 1e6, "tasks": 1e6, "": 1e6}
 """By unit, what nothing that a person means exceeds: without one it is a count. Rows are Java's long at most."""
+_FILE = re.compile(r"^file:/+")
 _DIGITS = re.compile(r"[+-]?\d[\d_]{0,30}", re.ASCII)
 
 
@@ -90,6 +91,8 @@ def same_value(fact: Fact | None, one: Any, other: Any) -> bool:
     """Whether two sources say the same; versions agree as far as both say."""
     if fact is not None and fact.kind == "version" and one and other:
         return same_version(one, other)
+    if fact is not None and fact.name == "checkpoint_path" and one and other:
+        return _FILE.sub("/", one).rstrip("/") == _FILE.sub("/", other).rstrip("/")
     return bool(one == other)
 
 
