@@ -24,7 +24,7 @@ from advisor.contract import Stage
 from advisor.engine.conditions import Verdict, ask_all
 from advisor.engine.sentences import change_of, sentence
 from advisor.errors import UsageError, did_you_mean
-from advisor.facts import Known, may_be_spark
+from advisor.facts import Known, may_be_spark, version_at_least, version_numbers
 from advisor.facts.confs import NEARLY, PREFIXES, SPARKS_OWN, STATE_STORE_CLASS, unknown_settings
 from advisor.redaction import redact_setting
 from advisor.window import Window
@@ -46,7 +46,10 @@ class Case(Model):
 
 
 class Wish(Model):
-    """A change that may be asked for. `value`: what it takes; `conf`: the setting that it means."""
+    """A change that may be asked for. `value`: what it takes; `conf`: the setting that it means.
+
+    `adds`: what is said besides, whatever the answer.
+    """
 
     wish: str
     value: Text | None = None
@@ -54,6 +57,7 @@ class Wish(Model):
     conf: str | None = None
     as_fact: str | None = None
     starts: bool = False
+    adds: tuple[Case, ...] = ()
     cases: tuple[Case, ...]
 
     @property
@@ -104,9 +108,14 @@ def may(asked: str, pinned: Mapping[str, str], window: Window) -> Answer:
     if kept is not None:
         given |= {f"{ASKED}kept": kept, f"{ASKED}is_same": kept.lower() == value.lower()}
     given |= _spelling(setting, pinned, window)
+    written_by = window.facts.value("spark_version")
     if wish.as_fact:
-        given[wish.as_fact] = value
-    return _first(asked, (*cases().starts, *wish.cases) if wish.starts else wish.cases, _with(window, **given))
+        given |= {wish.as_fact: value, f"{ASKED}written_by": written_by}
+        given[f"{ASKED}is_older"] = bool(written_by) and not version_at_least(value, str(written_by))
+    window = _with(window, **given)
+    found = _first(asked, (*cases().starts, *wish.cases) if wish.starts else wish.cases, window)
+    more = [sentence(case.says, window) for case in wish.adds if ask_all(case.when, window).holds]
+    return msgspec.structs.replace(found, says=" ".join([found.says, *more])) if found.answer != "no" else found
 
 
 def _spelling(key: str, pinned: Mapping[str, str], window: Window) -> dict[str, Any]:

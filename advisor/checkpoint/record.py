@@ -64,7 +64,8 @@ class Again(Entry, frozen=True):
     """What a restart does again: the batch whose commit is missing, and its rows as far as its offsets count rows.
 
     `next`: the batch with which it goes on. `after_gaps`: batches were tracked asynchronously, so rows behind the
-    newest offsets may have been written, too. `batch_ms`: what a typical batch takes, where a log shows it.
+    newest offsets may have been written, too. `batch_ms`: what a typical batch takes, where a log shows it; `first_ms`:
+    what the first one after its start took.
     """
 
     next: int
@@ -72,6 +73,7 @@ class Again(Entry, frozen=True):
     rows: int | None
     after_gaps: bool
     batch_ms: float | None
+    first_ms: float | None
 
 
 class Checkpoint(Entry, frozen=True):

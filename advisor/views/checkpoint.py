@@ -53,7 +53,10 @@ def _again(found: Checkpoint) -> Iterator[tuple[str, str]]:
     if again.batch is not None:
         rows = f" ({again.rows:,} rows)" if again.rows is not None else ""
         said = f"Batch {again.batch}{rows}: its offsets are logged, its commit is not."
-        said += f" A typical batch takes {milliseconds(again.batch_ms)}." if again.batch_ms is not None else ""
+        said += " The sink gets its rows again: foreachBatch, and what keeps no batch numbers, may write them twice."
+        if again.batch_ms is not None:
+            first = "takes longer" if again.first_ms is None else f"took {milliseconds(again.first_ms)}"
+            said += f" The first batch after a start {first}, a typical one {milliseconds(again.batch_ms)}."
     if again.after_gaps:
         said += " Batches were tracked asynchronously: rows read after these offsets are processed again, too."
     if found.stores:
@@ -65,7 +68,12 @@ def _again(found: Checkpoint) -> Iterator[tuple[str, str]]:
 
 
 def _answers(answers: Iterable[Answer]) -> Iterator[tuple[str, Text]]:
+    said: dict[tuple[object, ...], str] = {}
     for answer in answers:
+        like = said.setdefault((answer.answer, answer.says, answer.stages), answer.asked)
+        if like != answer.asked:
+            yield "MAY I", Text.assemble((answer.asked, "bold"), f": {_SAYS[answer.answer]}, as for {like}.")
+            continue
         yield "MAY I", Text.assemble((answer.asked, "bold"), ": ", _said(answer))
         for nth, stage in enumerate(answer.stages, 1):
             pasted = "; ".join(" ".join(line.strip() for line in one.lines) for one in pastes(stage.change))

@@ -80,9 +80,16 @@ def test_what_may_be_changed(case: dict[str, Any], sample: Callable[[str], Path]
     (answer,) = found.answers
     assert (answer.answer, answer.step) == (case["answer"], case.get("step"))
     assert set(case.get("unknown", ())) <= set(answer.unknown)
+    assert case.get("says", "") in answer.says and case.get("never", "none of it") not in answer.says
     assert bool(answer.stages) == ("step" in case or case.get("stages", False))
     assert "{" not in answer.says + "".join(stage.until + str(stage.change.code) for stage in answer.stages)
     assert "<" not in as_json(answer)
+
+
+def test_two_forms_of_one_question_get_one_answer_in_words(sample: Callable[[str], Path]) -> None:
+    found = read_checkpoint(sample("4.3-default"), before=["partitions=16", "spark.sql.shuffle.partitions=16"])
+    assert found.answers[0].says == found.answers[1].says
+    assert " ".join(checkpoint_as_text(found, width=120, color=False).split()).count(found.answers[0].says) == 1
 
 
 @pytest.mark.parametrize("case", STARTS, ids=lambda case: case["name"])
