@@ -128,7 +128,7 @@ def run_window(table: pa.Table | Batches, facts: Facts) -> Window:
     """
     whole = executed_window(table, facts)
     steady = ~whole.executed["cold"] & (whole.executed["input_rows"] != 0) & ~whole.executed["impossible"]
-    window = whole.only(steady & _last(steady, MOST_BATCHES), "all steady batches of the run")
+    window = whole.only(steady & newest(steady, MOST_BATCHES), "all steady batches of the run")
     if len(window) or not len(whole):
         return window
     return replace(window, cold=whole.only(whole.executed["cold"], "only cold batches"))
@@ -138,7 +138,7 @@ def executed_window(table: pa.Table | Batches, facts: Facts) -> Window:
     """Every executed batch of the same rows, cold and no-data ones too."""
     whole = Batches.of(table)
     ran = _as_whole_as_possible(whole.rows, ~whole.rows["idle"])
-    ran &= _last(ran, MOST_BATCHES + LONGEST_WARM_UP)
+    ran &= newest(ran, MOST_BATCHES + LONGEST_WARM_UP)
     executed = _timed(whole.rows.where(ran), held_back=_held_back(whole, facts)[ran], moved=_moved(whole)[ran])
     return Window(
         batches=executed,
@@ -157,7 +157,7 @@ def _as_whole_as_possible(events: Columns, ran: np.ndarray) -> np.ndarray:
     return whole if whole.sum() >= FEWEST_WHOLE else ran
 
 
-def _last(mask: np.ndarray, count: int) -> np.ndarray:
+def newest(mask: np.ndarray, count: int) -> np.ndarray:
     """Which of the elements stand where no more than `count` true ones are left, itself included."""
     if len(mask) <= count:
         return np.ones(len(mask), dtype=bool)

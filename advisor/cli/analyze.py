@@ -20,7 +20,6 @@ from advisor.errors import InputError
 from advisor.vocabulary import LEVELS, worst
 
 if TYPE_CHECKING:
-    from advisor.cluster.jobs import Progressed
     from advisor.contract import Input
     from advisor.vocabulary import Level
 
@@ -206,7 +205,7 @@ def _wanted(paths: tuple[str, ...], options: dict[str, Any]) -> Iterator[dict[st
     named["set"] = facts_given(options)
     if options["engine"] == "spark":
         refuse(paths, **named)
-    with _session(options) as spark, _counter() if spark else _bar(paths) as progress:
+    with _session(options) as spark, _bar(paths) as progress:
         yield named | {"engine": options["engine"], "progress": progress, "spark": spark}
 
 
@@ -254,25 +253,3 @@ def _size(paths: tuple[str, ...]) -> int | None:
     if any(file.suffix in _COMPRESSED for file in files):
         return None
     return sum(file.stat().st_size for file in files)
-
-
-@contextmanager
-def _counter() -> Iterator[Callable[[Progressed], None] | None]:
-    """Yield a callback that shows what has been read on a cluster, None without a terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
-        task = shown.add_task("reading")
-        yield lambda done: shown.update(task, description=_counted(done))
-
-
-def _counted(done: Progressed) -> str:
-    """`read 12 files, 1.2 GB, 3,400 events`."""
-    from advisor.views.text import plural, size
-
-    return f"read {plural(done.files, 'file')}, {size(done)}, {plural(done.events, 'event')}"

@@ -1,4 +1,4 @@
-"""What the commands `rules`, `steps`, `metrics` and `facts` print: tables and pages as text, JSON or Markdown."""
+"""What the commands `rules`, `steps`, `metrics` and `facts` print: tables and pages as text or JSON."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ _LISTS: Final[Mapping[str, Callable[[Dirs], list[Row]]]] = {
 
 def put_list(kind: str, dirs: Dirs, options: Mapping[str, Any]) -> None:
     """Print all rules, steps, metrics or facts."""
-    _put_table(_LISTS[kind](dirs), options, _METRICS_SHOWN if kind == "metrics" else ())
+    _put_table(_LISTS[kind](dirs), options, _METRICS_SHOWN if kind == "metrics" else None)
 
 
 def _rule(catalogue: Catalogue, name: str) -> Page:
@@ -172,22 +172,18 @@ def test_rule(name: str, dirs: Dirs) -> None:
         raise CatalogueError(rule.file, f"{wrong} of {len(rule.examples)} examples fail")
 
 
-def _put_table(rows: Sequence[Row], options: Mapping[str, Any], shown: Sequence[str] = ()) -> None:
+def _put_table(rows: Sequence[Row], options: Mapping[str, Any], shown: Sequence[str] | None) -> None:
     """Print the rows in the form that is asked for; as text these columns only, where some are named."""
     if options["form"] == "json":
         put(_as_json(rows), options)
         return
-    from advisor.views import console, markdown
+    from advisor.views import console
 
-    as_text = options["form"] == "text"
-    columns = [key for key in rows[0] if not as_text or not shown or key in shown]
+    columns = shown or list(rows[0])
+    page = console.console(**terminal(options))
     cells = [[row[key] for key in columns] for row in rows]
-    if as_text:
-        page = console.console(**terminal(options))
-        page.print(console.table(columns, cells, no_wrap=True))  # the first column, which names a row, is never broken
-        put(console.written(page), options)
-    else:
-        put("\n".join(markdown.table(columns, ["---"] * len(columns), cells)) + "\n", options)
+    page.print(console.table(columns, cells, no_wrap=True))  # the first column, which names a row, is never broken
+    put(console.written(page), options)
 
 
 def _values(fact: Fact) -> str:

@@ -61,7 +61,7 @@ def facts() -> None:
     """
 
 
-_FORMS = output_options("text", "json", "markdown")
+_FORMS = output_options("text", "json")
 _DIRS = click.option("--rules", "dirs", multiple=True, metavar="DIR", help="Your own rules too. Repeatable.")
 
 
@@ -97,7 +97,7 @@ _list_and_show(
     completing.steps,
 )  # fmt: skip
 _list_and_show(
-    metrics, "NAME", "List every metric with its unit.\n\nAs JSON or Markdown also with its meaning.",
+    metrics, "NAME", "List every metric with its unit.\n\nAs JSON also with its meaning.",
     "Print one metric, and the rules that read it.", completing.metrics,
 )  # fmt: skip
 _list_and_show(

@@ -29,25 +29,16 @@ def pairs(option: str, texts: Sequence[str]) -> dict[str, str]:
 @contextmanager
 def session(command: str, settings: Mapping[str, str]) -> Iterator[Any]:
     """A quiet session with these settings, stopped at the end; UsageError where PySpark or Java is missing."""
-    try:
-        from pyspark.sql import SparkSession
-    except ImportError:
-        would_do = "pip install 'streaming-latency-advisor[spark]'"
-        raise UsageError(command, "PySpark is not installed", would_do) from None
-    from advisor.cluster.session import begun, java, refuse_master
+    from advisor.cluster.session import refuse_master, started
 
     refuse_master("--spark", settings.get("spark.master"))
-    java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    builder = SparkSession.builder.appName(f"latency-advisor-{command}").config("spark.ui.enabled", "false")
-    for key, value in {"spark.ui.showConsoleProgress": "false", **settings}.items():
-        builder = builder.config(key, value)
-    started = begun(command, builder)
-    started.sparkContext.setLogLevel("OFF")
+    spark = started(command, settings, f"latency-advisor-{command}")
+    spark.sparkContext.setLogLevel("OFF")
     try:
-        yield started
+        yield spark
     finally:
-        started.stop()
+        spark.stop()
 
 
 def end_in_order() -> None:

@@ -14,7 +14,7 @@ import pyarrow as pa
 from advisor.batches import SCHEMA, Broken, Overrun, Reading
 from advisor.catalogue import Catalogue
 from advisor.cluster.inputs import Paths, given, read_by_jvm
-from advisor.cluster.jobs import SETTINGS, Jobs, Progressed, Work
+from advisor.cluster.jobs import SETTINGS, Jobs, Work
 from advisor.cluster.judging import Shape, Summary, T, families, judge_groups, named_in
 from advisor.cluster.rows import KEYS, KINDS, Done, Row, batches_frame, opened_frame, rows_again
 from advisor.cluster.saving import Saved, Table, changed, saved_tables
@@ -60,7 +60,7 @@ def judge(
     *,
     shape: Shape[T],
     brief: bool = False,
-    progress: Callable[[Progressed], None] | None = None,
+    progress: Callable[[int], None] | None = None,
     split: int | None = None,
     table: Table | None = None,
     stages: bool = True,
@@ -68,8 +68,8 @@ def judge(
     """All runs in `paths`, read and judged on the cluster.
 
     `shape` makes of each entry, a `brief` one if so asked, on the worker what the driver is to get. `progress` hears
-    what has been read. `table`: where the tables are saved; with an incremental one, all that stands there is judged.
-    `stages`: whether addBatch is opened; each log is then read as a whole, by one task.
+    the bytes that have been read. `table`: where the tables are saved; with an incremental one, all that stands there
+    is judged. `stages`: whether addBatch is opened; each log is then read as a whole, by one task.
     Raises InputError as the local engine does.
     """
     jobs = Jobs(spark, progress)

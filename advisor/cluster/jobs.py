@@ -23,33 +23,14 @@ SETTINGS = {"spark.sql.execution.arrow.maxRecordsPerBatch": "32"}
 _LOOKS_PER_TASK = 64
 _LOGS_PER_TASK = 4
 _REPORTED_EVERY_S = 0.2
-Counts = Sequence[Any]
-"""Spark's accumulators of bytes, files and events; none where nobody asks."""
 Work = Callable[[Iterator[Row]], Iterable[Row]]
 """What makes rows of the rows of some keys, which come key by key in order of place."""
-
-
-class Progressed(int):
-    """Bytes read so far, with the files and events in them."""
-
-    files: int
-    events: int
-
-    @classmethod
-    def of(cls, size: int, files: int, events: int) -> Progressed:
-        """Return such a number."""
-        made = cls(size)
-        made.files, made.events = files, events
-        return made
-
-
-Progress = Callable[[Progressed], None]
 
 
 class Jobs:
     """Jobs of one session; what they keep on the workers' disks is let go by `forget`."""
 
-    def __init__(self, spark: Any, progress: Progress | None = None) -> None:
+    def __init__(self, spark: Any, progress: Callable[[int], None] | None = None) -> None:
         self._spark = spark
         self._progress = progress
         self._kept: list[Any] = []
@@ -77,23 +58,22 @@ class Jobs:
 
     def read(self, tasks: Sequence[Sequence[Unit]], beside: Any = None, *, stages: bool = False) -> Any:
         """Return the rows of all units and those `beside`, kept on disk."""
-        with self._reporting() as counts:
-            rows = self.rows(tasks, stages=stages, counts=counts)
+        with self._reporting() as count:
+            rows = self.rows(tasks, stages=stages, count=count)
             rows = self._keep(rows if beside is None else rows.union(beside))
             rows.count()
         return rows
 
     def rows(
-        self, tasks: Sequence[Sequence[Unit]], *, sightings: bool = True, stages: bool = False, counts: Counts = ()
+        self, tasks: Sequence[Sequence[Unit]], *, sightings: bool = True, stages: bool = False, count: Any = None
     ) -> Any:
-        """Return the rows of all units, read whenever they are asked for."""
+        """Return the rows of all units, read whenever they are asked for; `count`: takes the bytes of each."""
 
         def work(task: bytes) -> Iterator[Row]:
             for unit in msgspec.msgpack.decode(task, type=list[Unit]):
                 for row in read_unit(unit, sightings, stages):
-                    done = row.said(Done) if row.kind == "read" and counts else Done()
-                    for count, more in zip(counts, (done.bytes, done.files, done.events), strict=False):
-                        count.add(more)
+                    if count is not None and row.kind == "read":
+                        count.add(row.said(Done).bytes)
                     yield row
 
         return self._over([msgspec.msgpack.encode(list(task)) for task in tasks], work)
@@ -152,23 +132,23 @@ class Jobs:
         return ordered.mapInArrow(sparing(run), DDL)
 
     @contextmanager
-    def _reporting(self) -> Iterator[Counts]:
-        """Yield what tasks add to; tell `progress` again and again what is done, and once at the end."""
+    def _reporting(self) -> Iterator[Any]:
+        """Yield what tasks add their bytes to, None where nobody asks; tell `progress` how many, also at the end."""
         progress = self._progress
         if progress is None or is_connect(self._spark):
-            yield ()
+            yield None
             return
-        counts, ended = [self._spark.sparkContext.accumulator(0) for _ in range(3)], threading.Event()
+        count, ended = self._spark.sparkContext.accumulator(0), threading.Event()
 
         def watch() -> None:
             while not ended.wait(_REPORTED_EVERY_S):
-                progress(Progressed.of(*(count.value for count in counts)))
+                progress(count.value)
 
         watcher = threading.Thread(target=watch, daemon=True)
         watcher.start()
         try:
-            yield counts
+            yield count
         finally:
             ended.set()
             watcher.join()
-            progress(Progressed.of(*(count.value for count in counts)))
+            progress(count.value)

@@ -18,7 +18,7 @@ from advisor.cluster.rows import Row, inside_of, packed, unpacked
 from advisor.contract import FleetQuery, QueryEntry, encoded
 from advisor.report.absent import Span, span
 from advisor.report.runs import LOOKED_AT, NARROW, Asked, RunJudge
-from advisor.window import LONGEST_WARM_UP, MOST_BATCHES
+from advisor.window import LONGEST_WARM_UP, MOST_BATCHES, newest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -206,18 +206,13 @@ class _Run:
 def wanted(table: pa.Table, until: pd.Timestamp | None) -> np.ndarray:
     """Which rows of a run's table, in order of time, its judgement may look at, as a mask."""
     executed = ~np.asarray(table["idle"])
-    keep = _newest(executed, LOOKED_AT)
+    keep = executed & newest(executed, LOOKED_AT)
     keep[-LOOKED_AT:] = True
     judged = executed
     if until is not None:
         limit = pa.scalar(until, table["timestamp"].type)
         judged = executed & np.asarray(pc.fill_null(pc.less_equal(table["timestamp"], limit), False))
-    return np.asarray(keep | _newest(judged, MOST_BATCHES + LONGEST_WARM_UP))
-
-
-def _newest(mask: np.ndarray, count: int) -> np.ndarray:
-    """The last `count` true elements of a mask."""
-    return np.asarray(mask & (np.cumsum(mask[::-1])[::-1] <= count))
+    return np.asarray(keep | (judged & newest(judged, MOST_BATCHES + LONGEST_WARM_UP)))
 
 
 def _encoded(table: pa.Table) -> pa.Table:

@@ -20,7 +20,6 @@ from advisor.errors import InputError, UsageError
 from advisor.sources.listener.session import is_connect
 
 _OWN = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
-_NO_SPARK = "PySpark is not installed here"
 _MASTERS = "spark://host:7077, yarn, k8s://… or local[8]"
 _TO_START = f"it needs Java 17 or newer, and a master such as {_MASTERS}"
 _MASTER = re.compile(
@@ -81,18 +80,26 @@ def refuse_master(option: str, master: str | None) -> None:
     raise UsageError(option, f"{master} is no master", f"give {_MASTERS}")
 
 
-def begun(option: str, builder: Any) -> Any:
-    """The session that a builder makes; UsageError under the name of the option, in a line, where it does not start."""
-    from py4j.protocol import Py4JError  # noqa: PLC0415
-    from pyspark.errors import PySparkException  # noqa: PLC0415
-
+def started(option: str, settings: Mapping[str, str], name: str = "latency-advisor") -> Any:
+    """A session with these settings; UsageError under the name of the option, in a line, where it does not start."""
+    try:
+        from py4j.protocol import Py4JError  # noqa: PLC0415
+        from pyspark.errors import PySparkException  # noqa: PLC0415
+        from pyspark.sql import SparkSession  # noqa: PLC0415
+    except ImportError:
+        would_do = "pip install 'streaming-latency-advisor[spark]'"
+        raise UsageError(option, "PySpark is not installed here", would_do) from None
+    java()
+    builder = SparkSession.builder.appName(name)
+    for key, value in {**_OWN, **settings}.items():
+        builder = builder.config(key, value)
     others = _children()
     try:
         return builder.getOrCreate()
     except KeyboardInterrupt:  # a JVM that was about to say where it listens waits for ever
-        for started in _children() - others:
+        for process in _children() - others:
             with suppress(ProcessLookupError):
-                os.kill(started, signal.SIGTERM)
+                os.kill(process, signal.SIGTERM)
         raise
     except (PySparkException, Py4JError, OSError) as error:
         lines = str(error).strip().split("\n")
@@ -110,14 +117,7 @@ def _children() -> set[int]:
 
 def _started(master: str | None) -> Any:
     refuse_master("--master", master)
-    try:
-        from pyspark.sql import SparkSession  # noqa: PLC0415
-    except ImportError:
-        raise UsageError("--engine spark", _NO_SPARK, "pip install 'streaming-latency-advisor[spark]'") from None
-    builder = SparkSession.builder.appName("latency-advisor")
-    for name, value in _OWN.items():
-        builder = builder.config(name, value)
-    spark = begun("--engine spark", builder.master(master) if master else builder)
+    spark = started("--engine spark", {"spark.master": master} if master else {})
     spark.sparkContext.setLogLevel("ERROR")
     if is_local(spark):
         spark.sparkContext.pythonExec = os.environ.get("PYSPARK_PYTHON", sys.executable)

@@ -101,8 +101,6 @@ def test_progress_is_told_and_settings_are_put_back(spark: Any, formats: Path) -
     before = spark.conf.get(name)
     report = api.analyze(formats, spark=spark, progress=told.append)
     assert told[-1] == report.data["input"]["bytes"]
-    assert told[-1].files == report.data["input"]["files"] == 18
-    assert told[-1].events > 0
     assert spark.conf.get(name) == before
 
 
