@@ -761,12 +761,17 @@ class Input(Entry, frozen=True):
     gone_since: str | None = None
 
 
-class WindowEntry(Entry, frozen=True):
-    """Which batches were judged, and why these."""
+class Regime(Entry, frozen=True):
+    """One side of a change: its batches."""
 
     first: str | None
     last: str | None
     batches: int
+
+
+class WindowEntry(Regime, frozen=True):
+    """Which batches were judged, and why these."""
+
     because: str
 
 
@@ -785,14 +790,6 @@ class Metric(Entry, frozen=True):
 
 
 _NO_METRIC = Metric()
-
-
-class Regime(Entry, frozen=True):
-    """One side of a change: its batches."""
-
-    first: str | None
-    last: str | None
-    batches: int
 
 
 class Changed(Entry, frozen=True):

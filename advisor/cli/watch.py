@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import datetime, timedelta, timezone
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -74,7 +75,7 @@ def watch(paths: tuple[str, ...], **options: Any) -> int:
     asked = {name: options[name] for name in ("config", "rules", "stages")}
     longest = options["silent"] and duration(options["silent"], "--fail-if-silent").to_pytimedelta()
     steps = follow(paths, set=facts_given(options), **asked)
-    with _printed(options) if every else _drawn(options) as show:
+    with nullcontext(partial(_print, options)) if every else _drawn(options) as show:
         return until_it_ends(steps, show, lambda busy: time.sleep(max(seconds, busy / CPU_SHARE)), longest)
 
 
@@ -128,17 +129,12 @@ def ended(report: contract.Report) -> bool:
     return bool(states) and all(state in ("stopped", "dead") for state in states)
 
 
-@contextmanager
-def _printed(options: dict[str, Any]) -> Iterator[Callable[[Report], None]]:
-    """Prints each report below the last one, a screen with the start of its newest batch; in a file it replaces it."""
-
-    def printed(report: Report) -> None:
-        words = rendered(report, options)
-        headed = options["form"] == "text" and not to_file(options)
-        put(f"{'─' * 20} {_newest(report.typed)}\n{words}\n" if headed else words, options)
-        sys.stdout.flush()
-
-    yield printed
+def _print(options: dict[str, Any], report: Report) -> None:
+    """Print a report below the last one, a screen with the start of its newest batch; in a file it replaces it."""
+    words = rendered(report, options)
+    headed = options["form"] == "text" and not to_file(options)
+    put(f"{'─' * 20} {_newest(report.typed)}\n{words}\n" if headed else words, options)
+    sys.stdout.flush()
 
 
 def _newest(report: contract.Report) -> str:

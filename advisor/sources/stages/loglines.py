@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+from calendar import timegm
 from collections.abc import Iterable, Iterator, Mapping, Set
-from datetime import date, timedelta
 from typing import cast
 
 import numpy as np
@@ -28,8 +28,6 @@ _TIME = re.compile(
     rb"(?P<year>\d\d(?:\d\d)?)[-/.](?P<month>\d\d)[-/.](?P<day>\d\d)[ T]"
     rb"(?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d)[.,](?P<ms>\d{3})(?P<utc>\d*Z)?"
 )
-_EPOCH = date(1970, 1, 1)
-_DAY_MS = 86_400_000
 _HEAD = 80
 """Bytes of a line in which its time stands."""
 
@@ -149,16 +147,11 @@ class Clock:
         found = _TIME.match(line, self._at) or _TIME.search(line[:_HEAD])
         if found is None:
             return None
-        year, month, day, hour, minute, second, ms, _ = found.groups()
-        seconds = (int(hour) * 60 + int(minute)) * 60 + int(second)
-        time = float(_days(int(year), int(month), int(day)) * _DAY_MS + seconds * 1000)
+        *written, ms, _ = found.groups()
+        year, month, *rest = map(int, written)
+        if not 1 <= month <= 12:
+            return None
+        time = timegm((year if year > 99 else 2000 + year, month, *rest)) * 1000.0
         if (found.start(), found.end("second")) == (self._at, self._point):
             self._second, self._ms = line[self._at : self._point], time
         return time + int(ms)
-
-
-def _days(year: int, month: int, day: int) -> int:
-    try:
-        return (date(year if year > 99 else 2000 + year, month, day) - _EPOCH) // timedelta(days=1)
-    except ValueError:
-        return 0
