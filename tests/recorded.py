@@ -3,7 +3,7 @@
     python -m tests.recorded write FOLDER
     python -m tests.recorded compare OLD NEW
 
-`write` stores, for each case of sample_progress/, its report as JSON with and without stages and its first screen.
+`write` stores, for each case of sample_progress/, its report as JSON and its first screen.
 `compare` lists the files that differ and, for JSON, the values that do. `tests/test_recorded.py` holds their digests.
 """
 
@@ -27,18 +27,14 @@ CASES = sorted(str(path.parent.relative_to(ROOT)) for path in (ROOT / "sample_pr
 
 def said(case: str) -> dict[str, str]:
     """The texts of a case by their file name; `case` is its folder, from the project's root."""
-    texts = {}
     before = Path.cwd()
     os.chdir(ROOT)  # a report names its files as they were given
     try:
-        for name, asked in (("stages.json", {"stages": True}), ("plain.json", {})):
-            report = advisor.analyze([case], **asked)
-            texts[name] = json.dumps(report.data, sort_keys=True, indent=1)
-            if asked:
-                texts["screen.txt"] = report_as_text(report.typed)
+        report = advisor.analyze([case])
     finally:
         os.chdir(before)
-    return texts
+    whole = json.dumps(report.data, sort_keys=True, indent=1)
+    return {"stages.json": whole, "screen.txt": report_as_text(report.typed)}
 
 
 def digests(case: str) -> dict[str, str]:

@@ -5,20 +5,27 @@ from __future__ import annotations
 import json
 import re
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import yaml
 
 from advisor.api import analyze, read_progress
 from advisor.catalogue import load
+from advisor.contract import QueryEntry
 from advisor.views import markdown, terminal
+from advisor.views.first_screen import LOSSES
 from advisor.views.shown import Report
 
 SAMPLES = Path(__file__).parents[1] / "sample_progress"
 CASES = sorted(path.parent for path in SAMPLES.glob("*/*/sample.yaml"))
 NAMES = [str(case.relative_to(SAMPLES)) for case in CASES]
+each_case = pytest.mark.parametrize("case", CASES, ids=NAMES, scope="module")
+"""All that is asked of a case follows one another, so that one process reads it."""
+CODE = ("spark.conf.set(", '"', "--")  # lines that cannot be broken and pasted
 
 
 def sample(case: Path) -> dict[str, Any]:
@@ -32,11 +39,20 @@ def report(case: Path) -> Report:
     return analyze(case, set=given, stages=True)
 
 
+@cache
+def page(case: Path) -> str:
+    return terminal.report_as_text(report(case).typed, everything=True)
+
+
+def first_screen(case: Path, query: QueryEntry, width: int) -> str:
+    return terminal.report_as_text(msgspec.structs.replace(report(case).typed, queries=(query,)), width=width)
+
+
 def fired(case: Path) -> set[str]:
     return {finding["rule"] for query in report(case).queries for finding in query["findings"]}
 
 
-@pytest.mark.parametrize("case", CASES, ids=NAMES)
+@each_case
 def test_what_must_be_found_is_found(case: Path) -> None:
     assert set(sample(case)["expect"]) <= fired(case)
 
@@ -50,7 +66,7 @@ def test_nothing_is_found_on_a_healthy_query(case: Path) -> None:
     assert all(any(each in words for each in well) for words in verdicts)
 
 
-@pytest.mark.parametrize("case", CASES, ids=NAMES)
+@each_case
 def test_nothing_is_broken_and_every_promise_is_in_order(case: Path) -> None:
     assert report(case).data["input"]["broken"] == []
     for query in report(case).queries:
@@ -62,21 +78,21 @@ def test_nothing_is_broken_and_every_promise_is_in_order(case: Path) -> None:
                         assert known == sorted(known)
 
 
-@pytest.mark.parametrize("case", CASES, ids=NAMES)
+@each_case
 def test_every_view_shows_it(case: Path) -> None:
     assert json.loads(report(case).to_json())["queries"]
     assert markdown.report_as_markdown(report(case).typed)
-    assert terminal.report_as_text(report(case).typed, everything=True)
+    assert page(case)
 
 
-@pytest.mark.parametrize("case", CASES, ids=NAMES)
+@each_case
 def test_a_step_that_needs_a_new_checkpoint_is_never_a_plain_yes(case: Path) -> None:
     for query in report(case).queries:
         steps = [step for finding in query["findings"] for step in finding["steps"]]
         assert all(step["legal"] != "yes" for step in steps if step["takes"] == "new_checkpoint")
 
 
-@pytest.mark.parametrize("case", CASES, ids=NAMES)
+@each_case
 def test_a_verdict_names_its_loss_once(case: Path) -> None:
     for query in report(case).queries:
         loss, best = query["screen"].get("loss"), query["best_step"]
@@ -105,7 +121,7 @@ def test_a_log_and_its_events_as_json_lines_are_the_same_table(case: Path, tmp_p
     assert one.equals(other)
 
 
-@pytest.mark.parametrize("case", CASES, ids=NAMES)
+@each_case
 def test_no_promise_takes_the_time_that_a_record_needs_for_its_own_batch(case: Path) -> None:
     for query in report(case).typed.queries:
         whole = query.metrics["trigger_execution_ms"].typical if query.window.batches else None
@@ -115,7 +131,7 @@ def test_no_promise_takes_the_time_that_a_record_needs_for_its_own_batch(case: P
                 assert step.saves_latency_ms.high < query.metrics["record_latency_ms"].p50
 
 
-@pytest.mark.parametrize("case", CASES, ids=NAMES)
+@each_case
 def test_the_best_step_is_the_one_that_saves_most(case: Path) -> None:
     for query in report(case).typed.queries:
         sure = [step for finding in query.findings for step in finding.steps if step.legal == "yes"]
@@ -126,8 +142,47 @@ def test_the_best_step_is_the_one_that_saves_most(case: Path) -> None:
             assert best.saves_latency_ms.likely >= max(saved, default=0)
 
 
-@pytest.mark.parametrize("case", CASES, ids=NAMES)
+@each_case
 def test_the_report_reads_well(case: Path) -> None:
-    page = " ".join(terminal.report_as_text(report(case).typed, everything=True).split())
-    assert "nothing shows the jobs" not in page or not any(query.inside for query in report(case).typed.queries)
-    assert not re.search(r"\b(?:a (?:8|1[18]\b)|an (?!8|1[18])\d|100\.0 %|1 more tries)", page)
+    words = " ".join(page(case).split())
+    assert "nothing shows the jobs" not in words or not any(query.inside for query in report(case).typed.queries)
+    assert not re.search(r"\b(?:a (?:8|1[18]\b)|an (?!8|1[18])\d|100\.0 %|1 more tries)", words)
+
+
+@each_case
+def test_the_first_screen_of_a_sample(case: Path) -> None:
+    for query, width in product(report(case).typed.queries, (80, 100)):
+        alone = first_screen(case, query, width)
+        screen = alone.partition("\n\n")[2].partition("More: --all")[0] + "More: --all"
+        assert len(screen.splitlines()) <= 25
+        assert not [line for line in screen.splitlines() if len(line) > width and not line.strip().startswith(CODE)]
+        assert "nothing to do" not in alone.lower()
+    for query in report(case).typed.queries:
+        if query.window.batches:
+            assert query.screen.loss is not None
+            assert query.verdict.startswith((query.screen.calm or query.screen.loss).says)
+            assert query.screen.calm is None or "healthy" in case.parts or query.screen.wish
+            assert query.screen.loss.kind in LOSSES
+            assert sum(part.share for part in query.screen.goes_to) <= 1.01
+
+
+@each_case
+def test_nothing_that_spark_refuses_is_advised(case: Path) -> None:
+    for query in report(case).typed.queries:
+        steps = {(finding.rule, step.id): step for finding in query.findings for step in finding.steps}
+        also = [steps[named.rule, named.step] for named in query.screen.also]
+        assert all(step.legal != "no" for step in also)
+        assert all(steps[one.rule, one.step].legal == "no" for one in query.screen.refused)
+        assert query.best_step is None or query.best_step.step not in [step.id for step in also]
+
+
+@each_case
+def test_a_cheap_step_that_takes_a_good_part_of_the_loss_is_never_left_out(case: Path) -> None:
+    """Beside the best step, whatever else the screen has no room for; the others are counted."""
+    for query in report(case).typed.queries:
+        cheap = [named for named in query.screen.also if named.cheap]
+        steps = {(finding.rule, step.id): step for finding in query.findings for step in finding.steps}
+        assert all(steps[named.rule, named.step].takes in ("nothing", "restart") for named in cheap)
+        if cheap:
+            first = steps[cheap[0].rule, cheap[0].step].do
+            assert " ".join(first.split()) in " ".join(first_screen(case, query, 80).split())

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
-from itertools import product
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -25,7 +23,7 @@ from advisor.report.loss import goes_to, largest_loss
 from advisor.report.screen import first_sentence, is_unopened
 from advisor.report.steps import best_step
 from advisor.report.verdict import calm
-from advisor.views.first_screen import LOSSES, gain, in_a_line, no_step
+from advisor.views.first_screen import gain, in_a_line, no_step
 from advisor.views.terminal import report_as_text
 from advisor.window import Window, run_window
 from tests.made import START, events, facts, table, window
@@ -38,7 +36,6 @@ CALM = {
 }  # fmt: skip
 QUICK = {"triggerExecution": 330, "addBatch": 304, "walCommit": 3, "commitOffsets": 3, "numInputRows": 100}
 SPIKE = CALM | {"triggerExecution": 3500, "addBatch": 3420}
-CODE = ("spark.conf.set(", '"', "--")  # lines that cannot be broken and pasted
 LONGEST = 115  # characters of a sentence that is shown first
 
 
@@ -54,34 +51,6 @@ def judged(made: Window, judgement: Judgement) -> Judged:
 def entry(rows: Iterable[dict[str, Any]], **timing: Any) -> QueryEntry:
     (query,) = reported(load(None), events(list(rows), **timing)).typed.queries
     return query
-
-
-@pytest.mark.parametrize("case", CASES, ids=NAMES)
-def test_the_first_screen_of_a_sample(case: Path) -> None:
-    page = report_as_text(report(case).typed)
-    for query, width in product(report(case).typed.queries, (80, 100)):
-        alone = report_as_text(msgspec.structs.replace(report(case).typed, queries=(query,)), width=width)
-        screen = alone.partition("\n\n")[2].partition("More: --all")[0] + "More: --all"
-        assert len(screen.splitlines()) <= 25
-        assert not [line for line in screen.splitlines() if len(line) > width and not line.strip().startswith(CODE)]
-    assert "nothing to do" not in page.lower()
-    for query in report(case).typed.queries:
-        if query.window.batches:
-            assert query.screen.loss is not None
-            assert query.verdict.startswith((query.screen.calm or query.screen.loss).says)
-            assert query.screen.calm is None or "healthy" in case.parts or query.screen.wish
-            assert query.screen.loss.kind in LOSSES
-            assert sum(part.share for part in query.screen.goes_to) <= 1.01
-
-
-@pytest.mark.parametrize("case", CASES, ids=NAMES)
-def test_nothing_that_spark_refuses_is_advised(case: Path) -> None:
-    for query in report(case).typed.queries:
-        steps = {(finding.rule, step.id): step for finding in query.findings for step in finding.steps}
-        also = [steps[named.rule, named.step] for named in query.screen.also]
-        assert all(step.legal != "no" for step in also)
-        assert all(steps[one.rule, one.step].legal == "no" for one in query.screen.refused)
-        assert query.best_step is None or query.best_step.step not in [step.id for step in also]
 
 
 @pytest.mark.parametrize(
@@ -434,19 +403,6 @@ def test_what_may_save_most_of_the_loss_stands_before_a_measured_little(sample: 
     assert query.best_step is not None and query.best_step.step == step
     saves = query.best_step.advice.saves_ms
     assert saves is not None and (saves.expected is not None) is measured
-
-
-def test_a_cheap_step_that_takes_a_good_part_of_the_loss_is_never_left_out() -> None:
-    """Beside the best step, whatever else the screen has no room for; the others are counted."""
-    for case in CASES:
-        for query in report(case).typed.queries:
-            cheap = [named for named in query.screen.also if named.cheap]
-            steps = {(finding.rule, step.id): step for finding in query.findings for step in finding.steps}
-            assert all(steps[named.rule, named.step].takes in ("nothing", "restart") for named in cheap)
-            if cheap:
-                shown = report_as_text(msgspec.structs.replace(report(case).typed, queries=(query,)), width=80)
-                first = steps[cheap[0].rule, cheap[0].step].do
-                assert " ".join(first.split()) in " ".join(shown.split())
 
 
 @pytest.mark.parametrize("source_ms", [560, 800])

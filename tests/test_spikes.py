@@ -70,14 +70,14 @@ def test_slow_batches_without_a_rhythm_are_none(seed: int) -> None:
 
 @pytest.mark.parametrize("batches", [40, 120, 400])
 def test_slow_batches_by_chance_hardly_ever_look_like_a_rhythm(batches: int) -> None:
-    """Of some hundred runs with few, some or many slow batches at random places, at most one in fifty."""
+    """Of a hundred runs with few, some or many slow batches at random places, at most one in fifty."""
     chance = np.random.default_rng(batches)
     found = []
-    for run in range(300):
+    for run in range(100):
         slow = chance.random(batches) < (0.01, 0.03, 0.06, 0.1)[run % 4]
         durations = np.where(slow, 1500.0, 300.0) * chance.normal(1, 0.05, batches)
         found.append(not isinstance(measure(of([float(ms) for ms in durations]), "spike_every"), Missing))
-    assert sum(found) <= 6
+    assert sum(found) <= 2
 
 
 def test_the_latency_with_fewer_spikes_lies_between_all_and_none_of_them() -> None:

@@ -13,7 +13,7 @@ from advisor.metrics import measure
 from advisor.window import Window
 from tests.comparison.noise import BLOCK, series, table, windows
 
-SEEDS = 1000
+SEEDS = 400
 
 
 def level(lengths: np.ndarray, stream: int) -> Level:
