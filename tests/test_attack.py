@@ -68,15 +68,6 @@ def test_an_odd_record_is_judged_and_shown(kind: str) -> None:
     every_view(Input(ODD[kind]))
 
 
-def test_a_name_is_no_command(tmp_path: Path) -> None:
-    path = tmp_path / "progress.jsonl"
-    path.write_bytes(ODD["a command in a name"])
-    said = CliRunner().invoke(main, ["analyze", str(path)])
-    assert said.exit_code == 0
-    assert any(line.startswith("\\x3a:error::owned") for line in said.stdout.splitlines())
-    assert not any(line.lstrip().startswith("::") for line in said.stdout.splitlines())
-
-
 def test_a_packed_report_shows_the_same(tmp_path: Path) -> None:
     path = tmp_path / "progress.jsonl"
     runs = [run_of(f"::error::{number}  \u202e" * (1 + 9 * number), runId=f"run {number}") for number in range(5)]

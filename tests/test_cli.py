@@ -552,8 +552,8 @@ def test_what_spark_takes_is_a_master(master: str) -> None:
 )
 def test_what_was_asked_wrongly_starts_no_spark(words: tuple[str, ...], found: str) -> None:
     # no master: were one asked for, the message would be of Spark
-    done = program("analyze", *words, "--master", "spark://nowhere.invalid:1", JAVA_HOME="/nowhere")
-    assert (done.returncode, done.stdout) == (2, "")
+    done = run("analyze", *words, "--master", "spark://nowhere.invalid:1", env={"JAVA_HOME": "/nowhere"})
+    assert (done.exit_code, done.stdout) == (2, "")
     assert found in done.stderr and "Spark" not in done.stderr
 
 

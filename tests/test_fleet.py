@@ -206,12 +206,6 @@ def test_what_a_query_wins_whose_batches_tell_no_times_is_not_known() -> None:
     assert re.search(r"odd +running +unknown +unknown +unknown +not known +odd: do it", text)
 
 
-def test_markdown_holds_what_logs_named_as_text() -> None:
-    page = view.fleet_as_markdown(ranked(entry("b|c"), entry("<b>x</b>")))
-    assert "| b\\|c | running |" in page
-    assert "<b>" not in page
-
-
 def test_long_lists_are_cut_and_say_so() -> None:
     made = ranked(*(entry(f"q{number}", id=str(number)) for number in range(30)))
     assert "10 more: --all" in view.fleet_as_text(made)

@@ -30,25 +30,19 @@ def promise(share: list[float | None], metric: str = "offset_log_ms", **known: o
     return found
 
 
-def test_shares_of_a_metric() -> None:
-    assert promise([0.7, 0.8, 1.0]) == Promise(35, 40, 50, 35)
-
-
-def test_beside_another_query_in_the_same_slots_nothing_may_be_relied_on() -> None:
-    """Measured: 15 to 127 ms were saved where 135 to 209 had been promised; the rest was waited for."""
-    assert promise([0.7, 0.8, 1.0], slots_shared=True) == Promise(0, 40, 50, 0)
-
-
-def test_an_upper_bound_has_no_expected_saving() -> None:
-    assert promise([0, None, 1]) == Promise(0, None, 50)
-
-
-def test_a_step_that_may_save_nothing_says_so() -> None:
-    assert promise([0, 0.8, 2]) == Promise(0, 40, 100)
-
-
-def test_nobody_saves_more_than_the_batch() -> None:
-    assert promise([1, 2, 3]).high == 100
+@pytest.mark.parametrize(
+    ("share", "known", "found"),
+    [
+        ([0.7, 0.8, 1.0], {}, Promise(35, 40, 50, 35)),
+        # measured: 15 to 127 ms were saved where 135 to 209 had been promised; the rest was waited for
+        ([0.7, 0.8, 1.0], {"slots_shared": True}, Promise(0, 40, 50, 0)),
+        ([0, None, 1], {}, Promise(0, None, 50)),  # an upper bound
+        ([0, 0.8, 2], {}, Promise(0, 40, 100)),  # it may save nothing
+        ([1, 2, 3], {}, Promise(50, 100, 100, 50)),  # no more than the batch
+    ],
+)
+def test_shares_of_a_metric(share: list[float | None], known: dict[str, bool], found: Promise) -> None:
+    assert promise(share, **known) == found
 
 
 @given(st.lists(st.floats(0, 5), min_size=3, max_size=3).map(sorted))
@@ -118,25 +112,22 @@ def record(trigger: str | None, share: float = 0.5, metric: str = "add_batch_ms"
     return found.estimated
 
 
-def test_with_the_default_trigger_the_wait_shrinks_too() -> None:
-    assert record("unspecified").value == pytest.approx(20 * 1.5, abs=0.2)
-
-
-def test_with_an_interval_the_wait_stays() -> None:
-    assert record("processing_time").value == pytest.approx(20, abs=0.2)
+@pytest.mark.parametrize(
+    ("trigger", "share", "metric", "saved"),
+    [
+        ("unspecified", 0.5, "add_batch_ms", 20 * 1.5),  # the wait shrinks, too
+        ("processing_time", 0.5, "add_batch_ms", 20),  # the wait stays
+        ("processing_time", 1, "commit_offsets_ms", 0),  # it is written after the result is visible
+        ("processing_time", 1.4, "offset_log_ms", 30),  # no more than the offset log
+    ],
+)
+def test_what_a_record_gains(trigger: str, share: float, metric: str, saved: float) -> None:
+    assert record(trigger, share, metric).value == pytest.approx(saved, abs=0.2)
 
 
 def test_without_a_known_trigger_it_lies_between() -> None:
     found = record(None)
     assert (found.low, found.high) == pytest.approx((20, 30), abs=0.2)
-
-
-def test_the_commit_log_is_written_after_the_result_is_visible() -> None:
-    assert record("processing_time", 1, "commit_offsets_ms").value == pytest.approx(0, abs=0.2)
-
-
-def test_with_an_interval_no_more_than_the_offset_log_is_saved() -> None:
-    assert record("processing_time", 1.4, "offset_log_ms").value == pytest.approx(30, abs=0.2)
 
 
 @pytest.mark.parametrize(("trigger", "more"), [("processing_time", False), ("unspecified", True)])

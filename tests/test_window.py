@@ -38,9 +38,21 @@ def test_a_first_batch_without_rows_has_no_rate_and_later_ones_a_rate_of_none(
     assert query.verdict.startswith("First batch after a start") is cold_one
 
 
-def test_warm_up_lasts_until_batches_stay_fast() -> None:
-    slow = [BATCH | {"triggerExecution": ms} for ms in (2000, 400, 120, 300)]
-    assert len(window([*slow, *[BATCH] * 60], first=0)) == 60
+def lasting(*ms: int) -> list[dict[str, int]]:
+    return [BATCH | {"triggerExecution": each} for each in ms]
+
+
+@pytest.mark.parametrize(
+    ("rows", "steady"),
+    [
+        (lasting(2000, 400, 120, 300, *[100] * 60), 60),
+        (lasting(*[900 if n % 10 == 9 else 100 for n in range(60)]), 59),
+        (lasting(2400, 1500, *[900 if n % 2 else 100 for n in range(40)]), 40),
+    ],
+    ids=["until batches stay fast", "a spike is none", "waits for another query in every second turn are none"],
+)
+def test_warm_up(rows: list[dict[str, int]], steady: int) -> None:
+    assert len(window(rows, first=0)) == steady
 
 
 @pytest.mark.parametrize("count", range(2, 21))
@@ -51,19 +63,9 @@ def test_a_trend_is_no_warm_up(count: int, factor: float, first: int) -> None:
     assert len(window([BATCH | {"triggerExecution": 100 * first}, *rows], first=0)) >= min(count - 1, 4)
 
 
-def test_a_spike_in_every_tenth_batch_is_no_warm_up() -> None:
-    rows = [BATCH | ({"triggerExecution": 900} if n % 10 == 9 else {}) for n in range(60)]
-    assert len(window(rows, first=0)) == 59
-
-
-def test_batches_that_wait_for_another_query_in_every_second_turn_are_no_warm_up() -> None:
-    rows = [BATCH | ({"triggerExecution": 900} if n % 2 else {}) for n in range(40)]
-    early = [BATCH | {"triggerExecution": 2400}, BATCH | {"triggerExecution": 1500}]
-    assert len(window([*early, *rows], first=0)) == 40
-
-
 def test_a_log_that_begins_in_the_middle_of_a_run_has_no_cold_batch() -> None:
     assert len(window([BATCH] * 20, first=500)) == 20
+    assert [len(window([BATCH], first=first)) for first in (7, 0)] == [1, 0]
 
 
 def test_idle_triggers_are_never_judged() -> None:
@@ -76,11 +78,6 @@ def test_idle_triggers_are_never_judged() -> None:
 def test_batches_without_rows_are_executed_but_not_steady() -> None:
     made = window([BATCH, BATCH | {"numInputRows": 0}, BATCH])
     assert (len(made), len(made.executed)) == (2, 3)
-
-
-def test_one_pasted_event_is_a_window_unless_it_is_cold() -> None:
-    assert len(window([BATCH], first=7)) == 1
-    assert len(window([BATCH], first=0)) == 0
 
 
 def test_the_interval_is_that_of_the_trigger_before() -> None:

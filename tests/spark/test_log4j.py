@@ -34,7 +34,9 @@ spark.stop()
 """
 
 
-@pytest.mark.parametrize("version", [*PY4J, None], ids=[*PY4J, "this one"])
+@pytest.mark.parametrize(
+    "version", [*(pytest.param(one, marks=pytest.mark.slow) for one in PY4J), None], ids=[*PY4J, "this one"]
+)
 def test_the_driver_writes_progress_to_the_file(
     version: str | None, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +12,7 @@ import yaml
 from rich.cells import cell_len
 
 from advisor.contract import Comparisons, Interval, KeptPromise, Promise
-from advisor.views.comparison import comparison_as_markdown, comparison_as_text, outcome
-
-Golden = Callable[[str, str], None]
-
+from advisor.views.comparison import comparison_as_text, outcome
 
 _MADE: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("comparisons.yaml").read_text(encoding="utf-8"))
 
@@ -37,23 +33,9 @@ def compared(*entries: dict[str, Any]) -> Comparisons:
     return msgspec.convert(made, Comparisons)
 
 
-def test_as_text(golden: Golden) -> None:
-    golden("comparison.txt", comparison_as_text(compared(faster(), nothing())))
-
-
-def test_as_markdown(golden: Golden) -> None:
-    golden("comparison.md", comparison_as_markdown(compared(faster(), nothing())))
-
-
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_no_line_is_wider_than_the_page(width: int) -> None:
     assert all(cell_len(line) <= width for line in comparison_as_text(compared(faster()), width=width).splitlines())
-
-
-def test_a_name_adds_no_markup_and_no_control_characters() -> None:
-    page = compared(faster() | {"query": "<b>a</b>|\x1b[31m\n# x"})
-    assert "\x1b" not in comparison_as_text(page)
-    assert r"\<b\>a\</b\>\|" in comparison_as_markdown(page) and "<b>" not in comparison_as_markdown(page)
 
 
 def test_a_promise_that_was_surpassed_is_kept_and_says_so() -> None:

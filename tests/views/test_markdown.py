@@ -2,29 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import advisor
 from advisor.views.markdown import escape, fenced, report_as_markdown
-from tests.views.reports import dead, healthy, report, slow
-
-Golden = Callable[[str, str], None]
-
-
-def test_one_query(golden: Golden) -> None:
-    golden("one_query.md", report_as_markdown(report(slow())))
-
-
-def test_many_queries_with_everything(golden: Golden) -> None:
-    golden("many_queries_all.md", report_as_markdown(report(slow(), healthy(), dead()), everything=True))
-
-
-def test_a_name_adds_no_markup() -> None:
-    query = slow() | {"name": "<script>a</script> | [x](http://x) `b` *c*\n# d"}
-    page = report_as_markdown(report(query, healthy()))
-    assert r"\<script\>a\</script\> \| \[x\](http:&#8203;//x) \`b\` \*c\* \# d" in page
-    assert "<script>" not in page
 
 
 def test_escaped_text_is_one_line() -> None:

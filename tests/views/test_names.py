@@ -54,10 +54,11 @@ def reports(names: Sequence[str]) -> list[contract.Report]:
 
 
 def _report(names: Sequence[str], first: int) -> contract.Report:
-    queries = [
-        said((slow, dead)[nth % 2]() | {"id": str(nth), "run_id": str(nth)}, lambda _, name=name: name)
-        for nth, name in enumerate(names, first)
-    ]
+    queries = []
+    for nth, name in enumerate(names, first):
+        query = said((slow, dead)[nth % 2]() | {"id": str(nth), "run_id": str(nth)}, lambda _, name=name: name)
+        query["facts"] |= {name: {"value": name, "from": "progress"}}
+        queries.append(query | {"budget": query["budget"] | {name: 5.0}})
     whole = plain_report(*queries)
     return msgspec.convert(whole | {"input": said(whole["input"], lambda _: names[0])}, contract.Report)
 

@@ -1,37 +1,19 @@
-"""The report as text: whole pages as golden files, and what must hold for every width and input."""
+"""The report as text: what must hold for every width and input."""
 
 from __future__ import annotations
 
 import copy
 import json
-import unicodedata
-from collections.abc import Callable
 from pathlib import Path
 
-import msgspec
 import pytest
 from rich.cells import cell_len
 
 import advisor
-from advisor import contract
 from advisor.views.first_screen import kind_of_query
 from advisor.views.terminal import report_as_text
 from tests.made import event
-from tests.views.reports import dead, healthy, plain_report, report, said, slow
-
-Golden = Callable[[str, str], None]
-
-
-def test_one_query(golden: Golden) -> None:
-    golden("one_query.txt", report_as_text(report(slow())))
-
-
-def test_one_query_with_everything(golden: Golden) -> None:
-    golden("one_query_all.txt", report_as_text(report(slow()), everything=True))
-
-
-def test_many_queries_have_a_screen_each(golden: Golden) -> None:
-    golden("many_queries.txt", report_as_text(report(dead(), slow(), healthy()), width=80))
+from tests.views.reports import dead, healthy, report, slow
 
 
 def test_where_nothing_helps_the_screen_says_what_was_looked_at() -> None:
@@ -92,19 +74,6 @@ def test_no_line_is_wider_than_the_page_but_code_to_paste(width: int) -> None:
 
 def test_code_to_paste_is_never_broken() -> None:
     assert '.option("asyncProgressTrackingEnabled", "true")' in report_as_text(report(slow()), width=40)
-
-
-ODD = "\x1b]0;x\x07\x9b31m\r\u202e\u2028[bold]:smile:\ud800"
-
-
-@pytest.mark.parametrize("color", [False, True])
-def test_nothing_from_a_log_reaches_the_terminal_raw(color: bool) -> None:
-    made = msgspec.convert(said(plain_report(slow(), dead()), lambda text: text + ODD), contract.Report)
-    page = report_as_text(made, everything=True, color=color)
-    assert "[bold]:smile:" in page
-    own = page.replace("\x1b[", "") if color else page  # our own colours are CSI sequences
-    assert not {char for char in own if unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp")} - {"\n"}
-    assert "\x1b]" not in page
 
 
 def test_colour_only_where_it_is_asked_for() -> None:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
 from advisor.contract import Trial
 from advisor.views.cards import comparison_as_html
-from advisor.views.comparison import comparison_as_markdown, comparison_as_text
+from advisor.views.comparison import comparison_as_markdown
 from tests.views.test_comparison import faster
-
-Golden = Callable[[str, str], None]
 
 
 def run(side: str, typical_ms: float) -> dict[str, Any]:
@@ -50,22 +47,12 @@ def tried(**changed: Any) -> Trial:
     return msgspec.convert(made | changed, Trial)
 
 
-def test_as_text(golden: Golden) -> None:
-    golden("trial.txt", comparison_as_text(tried()))
-
-
-def test_as_markdown(golden: Golden) -> None:
-    golden("trial.md", comparison_as_markdown(tried()))
-
-
 def test_its_card_shows_what_was_tried_and_the_runs() -> None:
     card = comparison_as_html(tried())
     assert "on writeStream:" in card and "asyncProgressTrackingEnabled&#34;, &#34;true&#34;" in card
     assert "baseline: 1 run, 40 steady batches: 120 ms" in card
 
 
-def test_what_spark_says_adds_no_markup() -> None:
-    refused = tried(verdict="refused", says="<b>no</b> | `x`", effects=[], promises=[], limits=[])
-    page = comparison_as_markdown(refused)
-    assert r"\<b\>no\</b\> \| \`x\`" in page and "<b>" not in page
+def test_a_trial_that_spark_refused_promises_nothing() -> None:
+    page = comparison_as_markdown(tried(verdict="refused", says="no", effects=[], promises=[], limits=[]))
     assert "### Promises" not in page and "| baseline |" not in page
