@@ -48,6 +48,12 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError("--write-golden: without -n, since several processes would write the same files")
 
 
+@pytest.fixture(scope="module", name="catalogue")
+def _catalogue() -> catalogue.Catalogue:
+    """The project's own rules, checked."""
+    return catalogue.load()
+
+
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
     if CHROMIUM is None:

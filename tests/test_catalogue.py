@@ -23,11 +23,6 @@ RULE: dict[str, Any] = _TABLES["rule"]
 STEP: dict[str, Any] = RULE["steps"][0]
 
 
-@pytest.fixture(scope="module")
-def catalogue() -> Catalogue:
-    return load()
-
-
 def own(folder: Path, rule: dict[str, Any], name: str = "XX001-own-rule.yaml") -> Path:
     """A directory of a team's own rules that holds this one."""
     folder.mkdir(exist_ok=True)

@@ -302,6 +302,12 @@ def test_a_directory_without_rules_is_refused(tmp_path: Path) -> None:
         (["analyze", LOG, "--rules", "nowhere"], "nowhere"),
         (["rules", "show", "LG01"], "did you mean 'LG001'?"),
         (["rules", "check", "nowhere"], "nowhere: no such directory"),
+        (["rules", "new", "ZZ001", "--slug", "Small Files"], "--slug Small Files: is no short name; write lower-case"),
+        (["compare", LOG, LOG, "--fail-if-slower", "5%"], "'5%' is not a valid number"),
+        # what would be lost at the end is told at the beginning
+        (["analyze", LOG, "--output", "no/such/page"], "--output no/such/page: there is no such directory; create it"),
+        (["compare", LOG, LOG, "--output", "."], "--output .: is a directory; name a file in it"),
+        (["trial", "mod:one", "--step", "async-progress", "--output", "no/x"], "no/x: there is no such directory"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(words: list[str], said: str) -> None:
@@ -555,23 +561,6 @@ def test_what_was_asked_wrongly_starts_no_spark(words: tuple[str, ...], found: s
     done = run("analyze", *words, "--master", "spark://nowhere.invalid:1", env={"JAVA_HOME": "/nowhere"})
     assert (done.exit_code, done.stdout) == (2, "")
     assert found in done.stderr and "Spark" not in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("analyze", LOG, "--output", "no/such/page"), "--output no/such/page: there is no such directory; create it"),
-        (("compare", LOG, LOG, "--output", "."), "--output .: is a directory; name a file in it"),
-        (
-            ("trial", "mod:one", "--step", "async-progress", "--output", "no/x"),
-            "--output no/x: there is no such directory",
-        ),
-        (("compare", LOG, LOG, "--fail-if-slower", "5%"), "'5%' is not a valid number"),
-        (("rules", "new", "ZZ001", "--slug", "Small Files"), "--slug Small Files: is no short name; write lower-case"),
-    ],
-)
-def test_what_would_be_lost_at_the_end_is_told_at_the_beginning(words: tuple[str, ...], said: str) -> None:
-    assert said in one_line(run(*words))
 
 
 def test_a_new_rule_takes_the_place_of_none(tmp_path: Path) -> None:

@@ -24,11 +24,6 @@ KNOWN = {
 }  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def catalogue() -> Catalogue:
-    return load(None)
-
-
 def judged(catalogue: Catalogue, batches: list[dict[str, Any]], rule: str = "LG001", **known: Any) -> Any:
     interval = known.pop("interval_ms", None)
     return judge_rule(catalogue.rules[rule], window(batches, interval_ms=interval, **known))

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from advisor.catalogue import Catalogue, load
+from advisor.catalogue import Catalogue
 from advisor.contract import Advice, Promise
 from advisor.engine import judge
 from tests.made import window
@@ -31,11 +31,6 @@ LEADS_TO = {
     "offline-state-repartition": lambda store, partitions: (store, 2),
     "rocksdb-with-changelog": lambda store, partitions: ("changelog", partitions),
 }
-
-
-@pytest.fixture(scope="module")
-def catalogue() -> Catalogue:
-    return load(None)
 
 
 def advised(catalogue: Catalogue, store: str, partitions: int) -> dict[str, Advice]:
@@ -95,12 +90,3 @@ def test_most_savings_lie_in_what_was_promised(catalogue: Catalogue) -> None:
     every = promises(catalogue)
     inside = [name for name, promise, saved in every if promise.low <= saved * 1.05 and saved <= promise.high * 1.05]
     assert len(inside) >= 0.75 * len(every)  # 10 of 13; the others saved more
-
-
-def test_every_kind_of_step_was_offered_somewhere(catalogue: Catalogue) -> None:
-    offered = {step for cell in TRIGGER for step in advised(catalogue, *cell)}
-    assert {"changelog-checkpointing", "fewer-state-partitions", "offline-state-repartition"} <= offered
-
-
-def test_rocksdb_is_not_advised_at_small_state(catalogue: Catalogue) -> None:
-    assert all("rocksdb-with-changelog" not in advised(catalogue, "hdfs", partitions) for partitions in (8, 4, 2))

@@ -42,11 +42,6 @@ STEP = {
 }  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def catalogue() -> Catalogue:
-    return load(None)
-
-
 @dataclass
 class Wanted:
     given: Mapping[str, Any] = field(default_factory=dict)

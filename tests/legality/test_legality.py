@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from advisor.catalogue import Catalogue, load
+from advisor.catalogue import Catalogue
 from advisor.facts.confs import unknown_settings
 from tests.legality import outcomes, verdicts
 from tests.legality.cells import cells, matrix
 
 RUN = [version for version in outcomes.VERSIONS if outcomes.read(version)["cells"]]
-
-
-@pytest.fixture(scope="module")
-def catalogue() -> Catalogue:
-    return load()
 
 
 @pytest.mark.parametrize("version", RUN)

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from advisor.api import analyze
-from advisor.catalogue import Catalogue, load
+from advisor.catalogue import Catalogue
 from advisor.contract import Finding
 from advisor.engine.conditions import ask_all
 from advisor.engine.judge import judge_rule
@@ -19,11 +19,6 @@ from advisor.facts.confs import known_settings, unknown_settings
 from tests.made import events
 
 VERSIONS = known_settings().versions
-
-
-@pytest.fixture(scope="module")
-def catalogue() -> Catalogue:
-    return load()
 
 
 def test_settings_that_people_invented_are_named() -> None:

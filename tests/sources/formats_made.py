@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from tests.made import events
+from tests.sources.variants import pretty
 
 RUNS = ("22222222-2222-2222-2222-222222222222", "33333333-3333-3333-3333-333333333333")
 QUERY = "11111111-1111-1111-1111-111111111111"
@@ -35,10 +36,6 @@ def made(count: int = 12) -> list[dict[str, Any]]:
     return events([*rows, {"triggerExecution": 3}])
 
 
-def _pretty(event: dict[str, Any]) -> str:
-    return json.dumps(event, indent=2, separators=(",", " : "))
-
-
 def _start(run: str) -> str:
     return (
         f"26/03/01 02:00:00 INFO MicroBatchExecution: Starting made [id = {QUERY}, runId = {run}]. "
@@ -51,7 +48,7 @@ def driver_log(header: str = "26/03/01 02:00:00 INFO MicroBatchExecution: ") -> 
     noise = "26/03/01 02:00:00 INFO DAGScheduler: made progress: [newProgress] {not json\n"
     parts = ["26/03/01 02:00:00 INFO SparkContext: Running Spark version 4.0.0\n", *map(_start, RUNS)]
     for event in made():
-        parts += [noise, f"{header}Streaming query made progress: {_pretty(event)}\n", noise * 3]
+        parts += [noise, f"{header}Streaming query made progress: {pretty(event)}\n", noise * 3]
     name = f"[id = {QUERY}, runId = {RUNS[0]}]"
     parts += [f"26/03/01 02:00:09 ERROR MicroBatchExecution: Query made {name} terminated with error\n"]
     return "".join(parts).encode()
@@ -69,7 +66,7 @@ def structured() -> bytes:
     """Structured logs: one object per line, the event in it twice."""
     lines = []
     for event in made():
-        text = _pretty(event)
+        text = pretty(event)
         lines.append(
             json.dumps(
                 {
@@ -107,7 +104,7 @@ def event_log() -> bytes:
 
 def printed() -> bytes:
     """What a notebook prints: no marker, no line of its own for an event."""
-    return ("In [3]: q.recentProgress\n" + str(made()) + "\n" + ",\n".join(map(_pretty, made(5)))).encode()
+    return ("In [3]: q.recentProgress\n" + str(made()) + "\n" + ",\n".join(map(pretty, made(5)))).encode()
 
 
 def piece() -> bytes:
