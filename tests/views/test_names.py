@@ -58,7 +58,7 @@ def _report(names: Sequence[str], first: int) -> contract.Report:
     for nth, name in enumerate(names, first):
         query = said((slow, dead)[nth % 2]() | {"id": str(nth), "run_id": str(nth)}, lambda _, name=name: name)
         query["facts"] |= {name: {"value": name, "from": "progress"}}
-        queries.append(query | {"budget": query["budget"] | {name: 5.0}})
+        queries.append(query | {"budget": query["budget"] | ({name: 5.0} if query["budget"] else {})})
     whole = plain_report(*queries)
     return msgspec.convert(whole | {"input": said(whole["input"], lambda _: names[0])}, contract.Report)
 
