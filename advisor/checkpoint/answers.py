@@ -24,7 +24,7 @@ from advisor.contract import Stage
 from advisor.engine.conditions import Verdict, ask_all
 from advisor.engine.sentences import change_of, sentence
 from advisor.errors import UsageError, did_you_mean
-from advisor.facts import Known, may_be_spark, version_at_least, version_numbers
+from advisor.facts import Known, may_be_spark, version_at_least
 from advisor.facts.confs import NEARLY, PREFIXES, SPARKS_OWN, STATE_STORE_CLASS, unknown_settings
 from advisor.redaction import redact_setting
 from advisor.window import Window
