@@ -463,7 +463,7 @@ def table_log_ms(window: Window) -> np.ndarray | Missing:
     return per_batch(window, window.stages["wall_ms"], of_kind(window, "table_log"))
 
 
-@stage_metric("ms", label="rewriting the table's files", share=True)
+@stage_metric("ms", label="rewriting the table's files by OPTIMIZE", share=True)
 def table_rewritten_ms(window: Window) -> np.ndarray | Missing:
     """Stages in which Delta puts a table's small files together, by its own description of the job."""
     optimized = np.array([_OPTIMIZES in text for text in _described(window)], bool)
