@@ -171,7 +171,9 @@ def latency(query: QueryEntry) -> str:
     spread = _spread(query, "p50", found.p50, found.p99)
     if query.value("trigger") == "real_time":  # of one batch, too, the events hold both
         spread = f"p50 {text.ms(found.p50)}   p99 {text.ms(found.p99)}"
-    now = f"{at_least(query)}{spread}{_target(query, found)}{_moving(query.trend.record_latency_ms, text.ms)}"
+    moving = _moving(query.trend.record_latency_ms, text.ms)
+    moving = moving.replace("rising", "getting longer").replace("falling", "getting shorter")
+    now = f"{at_least(query)}{spread}{_target(query, found)}{moving}"
     then = _with_the_step(query)
     return f"{now}   → {then}" if then else now
 
@@ -275,7 +277,10 @@ def _left(found: Target) -> list[str]:
     if found.holds_at_rows:
         would.append(f"it is reached at about {text.count(found.holds_at_rows)} rows/s")
     if found.waves:
-        would.append(f"the largest stage needs {text.count(found.waves)} rounds of tasks: more slots shorten it")
+        rounds = text.count(found.waves)
+        would.append(
+            f"the largest stage needs {rounds} rounds of tasks: more slots help if cores are free or tasks wait"
+        )
     likely = "likely " if found.verdict == "may be reached" else ""
     return ["; ".join([f"{likely}{text.ms(found.left_ms)} too long", f"left of the median wait: {parts}", *would])]
 

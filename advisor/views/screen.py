@@ -121,7 +121,8 @@ def _numbers(chosen: Selection, proof: Sequence[str], width: int) -> Iterator[tu
         if query.screen.goes_to:
             yield _MUST, "Goes to", _bars(query, width)
         if words := first_screen.within_add_batch(query, 2 * (width - _NUMBERS)):
-            yield _INSIDE, "", Text(words, style="dim")
+            looks = chosen.best and not (chosen.best.advice.saves_ms or chosen.best.advice.saves_latency_ms)
+            yield _BRIEF if looks else _INSIDE, "", Text(words, style="dim")  # where to look
         if words := first_screen.slowest(query):
             yield _ALSO, "Slowest", Text(words)
         if query.changed:
