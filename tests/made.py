@@ -31,7 +31,7 @@ def event(number: int, at_ms: float, interval_ms: float, row: Mapping[str, Any])
         "timestamp": (START + timedelta(milliseconds=at_ms)).isoformat(timespec="milliseconds")[:-6] + "Z",
         "batchId": number,
         "numInputRows": rows,
-        "inputRowsPerSecond": rows / interval_ms * 1000 if number else 0.0,
+        "inputRowsPerSecond": rows / interval_ms * 1000 if number and interval_ms else 0.0,
         "processedRowsPerSecond": rows / max(row.get("triggerExecution", 1), 1) * 1000,
         "durationMs": {name: row[name] for name in PHASES if name in row} | row.get("otherPhases", {}),
         "stateOperators": row.get("operators", []),
