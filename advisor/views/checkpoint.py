@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
+import msgspec
 from rich.text import Text
 
 from advisor.metrics.units import milliseconds, number
@@ -68,12 +69,12 @@ def _again(found: Checkpoint) -> Iterator[tuple[str, str]]:
 
 
 def _answers(answers: Iterable[Answer]) -> Iterator[tuple[str, Text]]:
-    said: dict[tuple[object, ...], str] = {}
+    told: list[Answer] = []
     for answer in answers:
-        like = said.setdefault((answer.answer, answer.says, answer.stages), answer.asked)
-        if like != answer.asked:
-            yield "MAY I", Text.assemble((answer.asked, "bold"), f": {_SAYS[answer.answer]}, as for {like}.")
+        if like := next((one for one in told if msgspec.structs.replace(one, asked=answer.asked) == answer), None):
+            yield "MAY I", Text.assemble((answer.asked, "bold"), f": {_SAYS[answer.answer]}, as for {like.asked}.")
             continue
+        told.append(answer)
         yield "MAY I", Text.assemble((answer.asked, "bold"), ": ", _said(answer))
         for nth, stage in enumerate(answer.stages, 1):
             pasted = "; ".join(" ".join(line.strip() for line in one.lines) for one in pastes(stage.change))
