@@ -86,7 +86,8 @@ def _everything(chosen: Selection, proof: Sequence[str], width: int) -> Iterator
     yield from (_Part(_MUST, what) for what in _do(chosen, width))
     if chosen.best is not None and (brief := query.screen.do):
         afterwards = (("undo", brief.undo if brief.risk != _HARMLESS else ""), ("check", brief.check))
-        yield from (_Part(_BRIEF, _detail(label, words)) for label, words in afterwards if words)
+        rank = _PROOF if _only_looks(chosen) else _BRIEF
+        yield from (_Part(rank, _detail(label, words)) for label, words in afterwards if words)
     others = list(_others(chosen))
     if others:
         yield _Part(_GAP, Text())
@@ -110,6 +111,11 @@ def _headline(query: QueryEntry) -> Text:
     return Text.assemble((died, "bold red"), (f"{name.upper()}: " if name else "", color), (loss.says, "bold"))
 
 
+def _only_looks(chosen: Selection) -> bool:
+    """Whether the best step promises nothing; then the parts of addBatch say where to look."""
+    return chosen.best is not None and not (chosen.best.advice.saves_ms or chosen.best.advice.saves_latency_ms)
+
+
 def _numbers(chosen: Selection, proof: Sequence[str], width: int) -> Iterator[tuple[int, str, Text]]:
     query = chosen.query
     if query.window.batches:
@@ -121,8 +127,7 @@ def _numbers(chosen: Selection, proof: Sequence[str], width: int) -> Iterator[tu
         if query.screen.goes_to:
             yield _MUST, "Goes to", _bars(query, width)
         if words := first_screen.within_add_batch(query, 2 * (width - _NUMBERS)):
-            looks = chosen.best and not (chosen.best.advice.saves_ms or chosen.best.advice.saves_latency_ms)
-            yield _BRIEF if looks else _INSIDE, "", Text(words, style="dim")  # where to look
+            yield _BRIEF if _only_looks(chosen) else _INSIDE, "", Text(words, style="dim")
         if words := first_screen.slowest(query):
             yield _ALSO, "Slowest", Text(words)
         if query.changed:
