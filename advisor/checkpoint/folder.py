@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple, Protocol
 
+from advisor.errors import InputError
 from advisor.redaction import hide
 
 MOST_BYTES: Final = 64 << 20
@@ -52,12 +53,17 @@ def number_of(text: str) -> int | None:
 
 
 def whole(folder: Folder, name: str) -> bytes:
-    """Return a file; DamagedError where it is missing or empty. Spark ignores the check sums (.crc) beside it."""
+    """Return a file; DamagedError where it is missing or empty, InputError where we alone may not read it.
+
+    Spark ignores the check sums (.crc) beside it.
+    """
     try:
         held = folder.read(name)
     except FileNotFoundError:
         raise DamagedError(name, "is missing") from None
     except OSError as error:
+        if isinstance(error, PermissionError) or "ACCESS_DENIED" in str(error):  # of S3
+            raise InputError(f"{folder.place}/{name}", "permission denied", "check the right to read it") from None
         raise DamagedError(name, f"cannot be read ({error.strerror or type(error).__name__})") from None
     if not held:
         raise DamagedError(name, "is empty")

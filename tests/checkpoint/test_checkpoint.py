@@ -22,7 +22,7 @@ from click.testing import CliRunner, Result
 
 from advisor.api import analyze, read_checkpoint
 from advisor.checkpoint import read
-from advisor.checkpoint.folder import MOST_BYTES, DamagedError, Entry
+from advisor.checkpoint.folder import MOST_BYTES, DamagedError, Entry, whole
 from advisor.checkpoint.statestores import read_snapshot
 from advisor.cli import main
 from advisor.contract import as_json
@@ -108,6 +108,35 @@ def test_a_damaged_checkpoint_starts_only_where_spark_starts(
     found = read_checkpoint(place, set=case.get("set", []))
     assert {v: one.answer for one in found.start for v in one.versions or ("known",)}.items() >= case["starts"].items()
     assert case.get("names", "") in " ".join(one.says for one in found.start)
+
+
+class Shut:
+    """A folder whose files fail with this error."""
+
+    place = "ckp"
+
+    def __init__(self, error: OSError) -> None:
+        self.error = error
+
+    def entries(self, below: str) -> Iterator[Entry]:
+        return iter(())
+
+    def read(self, name: str) -> bytes:
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    ("error", "raised"),
+    [
+        (PermissionError(13, "Permission denied"), InputError),
+        (OSError("When reading: AWS Error ACCESS_DENIED during GetObject"), InputError),
+        (FileNotFoundError(2, "No such file"), DamagedError),
+        (OSError(5, "Input/output error"), DamagedError),
+    ],
+)
+def test_a_file_that_we_may_not_read_is_no_damage(error: OSError, raised: type[Exception]) -> None:
+    with pytest.raises(raised):
+        whole(Shut(error), "offsets/13")
 
 
 def damaged(place: Path, chance: random.Random) -> str:
