@@ -171,8 +171,7 @@ def latency(query: QueryEntry) -> str:
     spread = _spread(query, "p50", found.p50, found.p99)
     if query.value("trigger") == "real_time":  # of one batch, too, the events hold both
         spread = f"p50 {text.ms(found.p50)}   p99 {text.ms(found.p99)}"
-    moving = _moving(query.trend.record_latency_ms, text.ms)
-    moving = moving.replace("rising", "getting longer").replace("falling", "getting shorter")
+    moving = _moving(query.trend.record_latency_ms, text.ms, rising="getting longer", falling="getting shorter")
     now = f"{at_least(query)}{spread}{_target(query, found)}{moving}"
     then = _with_the_step(query)
     return f"{now}   → {then}" if then else now
@@ -197,8 +196,8 @@ def _spread(query: QueryEntry, name: str, usual: float | None, high: float | Non
     return f"{name} {text.ms(usual)}   p99 {text.ms(high)}"
 
 
-def _moving(found: Trend, words: Callable[[float], str]) -> str:
-    return trend(found, words) if found.direction in ("rising", "falling") else ""
+def _moving(found: Trend, words: Callable[[float], str], **directions: str) -> str:
+    return trend(found, words, **directions) if found.direction in ("rising", "falling") else ""
 
 
 def _target(query: QueryEntry, found: Metric) -> str:

@@ -117,13 +117,14 @@ def not_known(found: Metric) -> str:
     return f"not known: {found.missing}" if found.missing else "not known"
 
 
-def trend(found: Trend, words: Callable[[float], str]) -> str:
+def trend(found: Trend, words: Callable[[float], str], *, rising: str = "rising", falling: str = "falling") -> str:
     """`; rising by 120 ms an hour`, or nothing where no direction is known."""
     if found.direction == "unknown":
         return ""
+    direction = {"rising": rising, "falling": falling}.get(found.direction, found.direction)
     if found.direction == "steady" or not found.per_hour:
-        return f"; {found.direction}"
-    return f"; {found.direction} by {words(abs(found.per_hour))} an hour"
+        return f"; {direction}"
+    return f"; {direction} by {words(abs(found.per_hour))} an hour"
 
 
 def window(query: QueryEntry) -> str:
