@@ -148,8 +148,8 @@ def bytes_per_key_growth(window: Window) -> float | Missing:
 def state_value_bytes(window: Window) -> np.ndarray | Missing:
     """Bytes that RocksDB reads for each value that is asked for, of the operator whose values are largest."""
     operators = window.operators
-    if READ not in operators or GETS not in operators:
-        return NO_VALUES
+    if READ not in operators or GETS not in operators or not len(known(operators[READ])):
+        return NO_VALUES  # also where only another query's operators have it
     gets = operators[GETS]
     return largest_told(window, np.divide(operators[READ], gets, out=np.full(len(gets), np.nan), where=gets > 0))
 
