@@ -81,6 +81,11 @@ def wish(judged: Judged, rule: str | None) -> str | None:
     return choice.wish if choice and judged.window.facts.value(choice.fact) is None else None
 
 
+def of_loss_first(loss: Loss | None, findings: Iterable[Finding]) -> list[Finding]:
+    """Return the findings, the one of the loss before all others."""
+    return sorted(findings, key=lambda one: loss is None or one.rule != loss.rule)
+
+
 def serves(judged: Judged, best: BestStep) -> str | None:
     """Return the wish that the best step serves: its rule's, or quicker records than the target, at a price."""
     excess, step = measure(judged.window, "latency_target_excess_ms"), best.advice

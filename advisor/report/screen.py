@@ -33,7 +33,7 @@ from advisor.metrics.capacity import asked_load, load_factor, outage_minutes, ou
 from advisor.metrics.flow import rows_taken
 from advisor.metrics.latency import latency_with_spikes
 from advisor.report.judged import Judged
-from advisor.report.loss import goes_to, serves, troubles, within_add_batch
+from advisor.report.loss import goes_to, of_loss_first, serves, troubles, within_add_batch
 from advisor.report.steps import felt, leaves_the_loss, on_the_way
 from advisor.report.verdict import closest, not_judged_yet
 from advisor.savings import sets
@@ -155,8 +155,7 @@ def _also(findings: Sequence[Finding], best: BestStep | None, loss: Loss | None)
 
     Without a best step the first that needs a new checkpoint is named in its place, one for the loss before others.
     """
-    of_loss = loss.rule if loss is not None else None
-    ordered = sorted(findings, key=lambda one: one.rule != of_loss)
+    ordered = of_loss_first(loss, findings)
     steps = [step for finding in ordered for step in finding.steps if step.legal != "no" and not step.untold_kinds]
     first = best.step if best else next((step.id for step in steps if step.takes == "new_checkpoint"), None)
     good = ranking()["good_part"] * loss.ms if loss is not None and loss.ms else float("inf")

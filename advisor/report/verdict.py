@@ -16,7 +16,7 @@ from advisor.metrics.flow import idles, leaves_a_pause
 from advisor.metrics.latency import told_by_events
 from advisor.metrics.units import milliseconds
 from advisor.report.judged import Judged
-from advisor.report.loss import explain, serves, wish
+from advisor.report.loss import explain, of_loss_first, serves, wish
 from advisor.report.steps import felt
 from advisor.report.unjudged import nothing_to_judge
 
@@ -125,8 +125,7 @@ def closest(passed: Sequence[Passed]) -> tuple[Passed, ...]:
 
 
 def _advice(judged: Judged, best: BestStep | None, loss: Loss | None, died: bool) -> str:
-    findings = [finding for finding in judged.judgement.findings if finding.explained_by is None]
-    findings.sort(key=lambda one: loss is None or one.rule != loss.rule)
+    findings = of_loss_first(loss, (one for one in judged.judgement.findings if one.explained_by is None))
     window = judged.window
     if judged.fault is not None:
         return f"This run could not be judged, because of a fault in the advisor: {judged.fault}."

@@ -22,6 +22,7 @@ from advisor.contract import (
 )
 from advisor.facts.names import FACTS
 from advisor.facts.versions import is_untried
+from advisor.report.loss import of_loss_first
 from advisor.report.verdict import NOTHING_FOUND
 from advisor.views import text
 from advisor.views.addbatch import sentence, slow
@@ -511,8 +512,7 @@ def no_step(query: QueryEntry) -> str:
 
 def _with_a_new_checkpoint(query: QueryEntry, rash: bool = False) -> list[Advice]:
     """Return, of a query without a best step, the steps that Spark may take all the same, or those that are rash."""
-    loss = query.screen.loss.rule if query.screen.loss else None
-    findings = sorted(query.findings, key=lambda one: one.rule != loss)
+    findings = of_loss_first(query.screen.loss, query.findings)
     steps = [step for one in findings for step in one.steps if step.legal != "no" and one.is_rash(step) == rash]
     return [step for step in steps if step.takes == "new_checkpoint" and not step.untold_kinds]
 
