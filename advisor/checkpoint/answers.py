@@ -18,6 +18,7 @@ from advisor.catalogue.condition import Model, Text
 from advisor.catalogue.load import CHECKPOINT
 from advisor.catalogue.plain import read_plain
 from advisor.catalogue.step import Change, StepId
+from advisor.checkpoint.facts import written_by
 from advisor.checkpoint.folder import number_of
 from advisor.checkpoint.record import Answer, Says
 from advisor.contract import Stage
@@ -108,10 +109,10 @@ def may(asked: str, pinned: Mapping[str, str], window: Window) -> Answer:
     if kept is not None:
         given |= {f"{ASKED}kept": kept, f"{ASKED}is_same": kept.lower() == value.lower()}
     given |= _spelling(setting, pinned, window)
-    written_by = window.facts.value("spark_version")
     if wish.as_fact:
-        given |= {wish.as_fact: value, f"{ASKED}written_by": written_by}
-        given[f"{ASKED}is_older"] = bool(written_by) and not version_at_least(value, str(written_by))
+        least = window.facts.value("spark_version") or window.facts.value("spark_version_at_least")
+        given |= {wish.as_fact: value, f"{ASKED}written_by": written_by(window)}
+        given[f"{ASKED}is_older"] = bool(least) and not version_at_least(value, str(least))
     window = _with(window, **given)
     found = _first(asked, (*cases().starts, *wish.cases) if wish.starts else wish.cases, window)
     more = [sentence(case.says, window) for case in wish.adds if ask_all(case.when, window).holds]

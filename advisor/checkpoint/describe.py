@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from advisor.batches import SCHEMA
 from advisor.batches.offsets import parse
 from advisor.checkpoint.answers import may, starts
-from advisor.checkpoint.facts import facts_of, own_facts
+from advisor.checkpoint.facts import facts_of, own_facts, written_by
 from advisor.checkpoint.read import Seen
 from advisor.checkpoint.record import Again, Checkpoint, Log, Store
 from advisor.checkpoint.statestores import Instance
@@ -46,6 +46,7 @@ def describe(
         ),
         sources={name: text and parse(text.encode()).text for name, text in offsets.items()},
         newest=datetime.fromtimestamp(changed // 10**9, timezone.utc).isoformat() if changed else None,
+        written_by=written_by(window),
         files=seen.files,
         bytes=seen.bytes,
         files_per_batch=_per_batch(seen),

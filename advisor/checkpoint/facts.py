@@ -16,7 +16,9 @@ from advisor.batches.offsets import kafka_offsets
 from advisor.checkpoint.logs import file_batch
 from advisor.checkpoint.read import Seen
 from advisor.errors import InputError
-from advisor.facts import Known, Sighting, from_confs
+from advisor.facts import Known, Sighting, from_confs, version_numbers
+from advisor.facts.confs import known_settings
+from advisor.window import Window
 
 OWN: Final = "checkpoint:"
 """Prefix of the facts that rules do not ask."""
@@ -91,12 +93,29 @@ def _source(seen: Seen) -> str | None:
 
 
 def _least_version(seen: Seen) -> str | None:
-    """Return the oldest Spark that writes such files."""
-    if seen.newest and seen.newest.version > 1:
-        return "4.2"
-    if (seen.commit and seen.commit.version > 1) or any(one.shares_stores for one in seen.operators):
-        return "4.0"
-    return "3.5" if any("changelog" in one.files.of_kind for one in seen.instances) else None
+    """Return the oldest Spark that writes such files and pins such settings."""
+    found = ["4.2"] if seen.newest and seen.newest.version > 1 else []
+    found += ["4.0"] if seen.commit and seen.commit.version > 1 else []
+    found += ["4.0"] if any(one.shares_stores for one in seen.operators) else []
+    found += ["3.5"] if any("changelog" in one.files.of_kind for one in seen.instances) else []
+    pinned = seen.newest.confs if seen.newest else ()
+    if not any(key.startswith("spark.databricks.") for key in pinned):  # it has settings of later Sparks
+        found += [since for key in pinned if (since := _came_with(key))]
+    return max(found, key=version_numbers, default=None)
+
+
+def _came_with(key: str) -> str | None:
+    """Return the Spark (4.2) that first has this setting; None where the oldest known one has it, or none."""
+    known = known_settings()
+    has = known.settings.get(key, ())
+    first = next((each for each, value in zip(known.versions, has, strict=False) if value is not None), None)
+    return ".".join(first.split(".")[:2]) if first not in (None, known.versions[0]) else None
+
+
+def written_by(window: Window) -> str | None:
+    """Return the Spark that wrote the checkpoint, `4.2 or later` where only that is known."""
+    version, least = (window.facts.value(name) for name in ("spark_version", "spark_version_at_least"))
+    return version or (f"{least} or later" if least else None)
 
 
 def with_checkpoint(reading: Reading, seen: Seen) -> Reading:

@@ -81,8 +81,9 @@ class Checkpoint(Entry, frozen=True):
 
     `answers`: to what was asked; `pinned`: the settings that a start takes from here, whatever is set (of a query
     without state, from Spark 4.1 on, all but the number of partitions); `sources`: the newest offsets; `newest`: when
-    the logs last changed. `damage`: files that a start reads and that are not there or not whole; without `is_checked`
-    the state, or the log of a file source, was too large to be read in whole. `temporary`: files that nobody finished.
+    the logs last changed; `written_by`: the Spark that wrote them, or the oldest that may have. `damage`: files that a
+    start reads and that are not there or not whole; without `is_checked` the state, or the log of a file source, was
+    too large to be read in whole. `temporary`: files that nobody finished.
     """
 
     path: str
@@ -95,6 +96,7 @@ class Checkpoint(Entry, frozen=True):
     logs: tuple[Log, ...]
     sources: dict[str, str | None]
     newest: str | None
+    written_by: str | None
     files: int
     bytes: int
     files_per_batch: float | None

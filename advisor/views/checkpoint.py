@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-import msgspec
 from rich.text import Text
 
 from advisor.metrics.units import milliseconds, number
@@ -32,8 +31,9 @@ def checkpoint_as_text(found: Checkpoint, *, width: int, color: bool) -> str:
     page = console(width, color=color)
     whose = f"query {found.query_id}" if found.query_id else "no query id"
     written_last = f", last written {found.newest}" if found.newest else ""
+    written_last += f" by Spark {found.written_by}" if found.written_by else ""
     page.print(Text.assemble((f"Checkpoint {found.path}", "bold"), f"  {whose}{written_last}"), soft_wrap=True)
-    rows: list[Sequence[str | Text]] = [*_starts(found), *_again(found), *_answers(found.answers), *_holds(found)]
+    rows: list[Sequence[str | Text]] = [*_starts(found), *_again(found), *_answers(found), *_holds(found)]
     page.print(columns(rows, {"style": "bold", "no_wrap": True}))
     return written(page)
 
@@ -68,17 +68,29 @@ def _again(found: Checkpoint) -> Iterator[tuple[str, str]]:
     yield "AGAIN", said
 
 
-def _answers(answers: Iterable[Answer]) -> Iterator[tuple[str, Text]]:
+def _answers(found: Checkpoint) -> Iterator[tuple[str, Text]]:
+    """Yield what was asked and the answers; words and steps that stand above are not repeated."""
     told: list[Answer] = []
-    for answer in answers:
-        if like := next((one for one in told if msgspec.structs.replace(one, asked=answer.asked) == answer), None):
-            yield "MAY I", Text.assemble((answer.asked, "bold"), f": {_SAYS[answer.answer]}, as for {like.asked}.")
-            continue
-        told.append(answer)
-        yield "MAY I", Text.assemble((answer.asked, "bold"), ": ", _said(answer))
-        for nth, stage in enumerate(answer.stages, 1):
+    for answer in found.answers:
+        like = next((one for one in (*told, *found.start) if _begins_alike(answer, one)), None)
+        words = _said(answer)
+        if like is not None:
+            above = f"as for {like.asked}" if like in told else "as STARTS says"
+            words = Text(f"{_SAYS[answer.answer]}, {above}.{answer.says.removeprefix(like.says)}")
+        yield "MAY I", Text.assemble((answer.asked, "bold"), ": ", words)
+        same = next((one.asked for one in told if answer.stages and one.stages == answer.stages), None)
+        if same and like not in told:
+            yield "", Text(f"  The steps are those of {same}.")
+        for nth, stage in enumerate(() if same else answer.stages, 1):
             pasted = "; ".join(" ".join(line.strip() for line in one.lines) for one in pastes(stage.change))
             yield "", Text(f"  {nth}. {': '.join(filter(None, (stage.do, pasted)))} (until {stage.until})")
+        told.append(answer)
+
+
+def _begins_alike(answer: Answer, other: Answer) -> bool:
+    """Whether an answer is another one, which it may add some words to."""
+    same = (answer.answer, answer.stages, answer.unknown) == (other.answer, other.stages, other.unknown)
+    return same and answer.says.startswith(other.says)
 
 
 def _holds(found: Checkpoint) -> Iterator[tuple[str, str]]:

@@ -71,6 +71,8 @@ _ANSWERS = {
     "not reached": "not reached; the nearest",
     "unknown": "not known",
 }
+HARMLESS = "Nothing"
+"""How the costs of a step begin that only looks; where that is all, there is nothing to undo."""
 _WAIT = "waiting for the batch"
 _SOONER, _SHORTER = "each record arrives {} sooner", "{} per batch"
 _OPEN_IT = (
@@ -120,7 +122,9 @@ def headline_name(query: QueryEntry) -> str:
     """Return what stands before the headline: what is lost, or that the query keeps up; may be empty."""
     if query.screen.calm:
         return "keeps up" if query.screen.calm.closest and not query.screen.calm.partial else "so far"
-    loss = query.screen.loss
+    loss, held = query.screen.loss, query.screen.capacity
+    if loss is not None and loss.kind == "pace" and held and held.outlasts:  # it starts late and piles up no rows
+        return "behind its interval"
     named = loss is None or (loss.kind == "add_batch" and not loss.name)  # whose sentence names it already
     return "" if loss is None or named else loss_name(loss)
 
@@ -236,7 +240,9 @@ def target(query: QueryEntry) -> list[str]:
     if found.verdict == "reached":
         return [f"{said} ({_latencies(found.now)}){_cheaper(found)}"]
     if not found.steps:
-        said = said.partition(";")[0] + "; no step to rely on shortens it"
+        is_look = query.screen.do is not None and query.screen.do.risk.startswith(HARMLESS)
+        looks = "; DO is a look at what does" if is_look else ""
+        said = f"{said.partition(';')[0]}; no step to rely on shortens it{looks}"
     steps = [f"{nth}. {_planned(step, found.stat)}" for nth, step in enumerate(found.steps, 1)]
     return [said, f"today: {_latencies(found.now)}", *steps, *_left(found)]
 
@@ -303,14 +309,17 @@ def _at_load(found: Capacity) -> str:
     if found.asked is None or found.low is None:
         return ""
     most = found.high if found.value is not None else None
-    holds = "holds" if found.asked <= found.low else "falls behind" if most and found.asked > most else "may hold"
-    batch = f", a batch then takes {text.ms(found.asked_batch_ms)}" if found.asked_batch_ms and holds == "holds" else ""
+    is_held = found.asked <= found.low
+    holds = ("starts late, but piles up no rows" if found.outlasts else "holds") if is_held else "may hold"
+    holds = "falls behind" if most and found.asked > most else holds
+    batch = f", a batch then takes {text.ms(found.asked_batch_ms)}" if found.asked_batch_ms and is_held else ""
     return f"At {found.load_factor:g} times the load ({text.count(found.asked)} rows/s) it {holds}{batch}. "
 
 
 def _drained(found: Capacity) -> str:
     """Return how long the work after an outage takes."""
     outage = text.ms((found.outage_minutes or 0) * 60_000)
+    outage += f" at {found.load_factor:g} times the load" if found.asked else ""
     if found.drain_ms is None:
         return f"What waits after an outage of {outage} is not surely worked off."
     if found.drain_ms.value is None:

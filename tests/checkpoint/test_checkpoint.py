@@ -87,10 +87,19 @@ def test_what_may_be_changed(case: dict[str, Any], sample: Callable[[str], Path]
     assert f"{case['before']}:" in "".join(checkpoint_as_text(found, width=300, color=False).split())
 
 
-def test_two_forms_of_one_question_get_one_answer_in_words(sample: Callable[[str], Path]) -> None:
-    found = read_checkpoint(sample("4.3-default"), before=["partitions=16", "spark.sql.shuffle.partitions=16"])
-    assert found.answers[0].says == found.answers[1].says
-    assert " ".join(checkpoint_as_text(found, width=120, color=False).split()).count(found.answers[0].says) == 1
+@pytest.mark.parametrize(
+    ("name", "asked", "once"),
+    [
+        ("4.3-default", ["partitions=16", "spark.sql.shuffle.partitions=16"], "the checkpoint keeps 2"),
+        ("4.3-stateless", ["spark=4.3.0", "spark=4.1.0"], "the folder state is lost"),
+        ("4.3-async", ["async-off", "trigger=once", "real-time"], "1. restart with the interval 0"),
+    ],
+)
+def test_what_stands_above_is_not_repeated(
+    name: str, asked: list[str], once: str, sample: Callable[[str], Path]
+) -> None:
+    shown = checkpoint_as_text(read_checkpoint(sample(name), before=asked), width=120, color=False)
+    assert " ".join(shown.split()).count(once) == 1
 
 
 @pytest.mark.parametrize("case", STARTS, ids=lambda case: case["name"])
