@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
-from itertools import cycle
 from typing import Any
 
 import pandas as pd
@@ -15,7 +13,6 @@ from advisor.report.series import fewer
 from advisor.views import wording
 from advisor.views.cards import chart_as_html, next_name
 from advisor.views.charts import Chart, can_draw, charts, drawn
-from advisor.views.charts.chart import VEGA_LITE, plain_colours
 from advisor.views.clean import clean_all
 from advisor.views.selection import selections
 
@@ -24,31 +21,10 @@ COLUMNS = (
 )  # fmt: skip
 
 
-_WIDTHS = {"query": "6em", "step": "9em", "gain": "12em", "says": "17em"}
-"""Of the columns that hold sentences, as they are to be read."""
-
-
-class Findings(pd.DataFrame):
-    """A data frame of which a cell shows every sentence whole."""
-
-    @property
-    def _constructor(self) -> type[Findings]:
-        return Findings
-
-    def _repr_html_(self) -> str:
-        with pd.option_context(
-            "display.max_colwidth", None, "display.max_columns", None, "display.html.use_mathjax", False
-        ):
-            shown: str = super()._repr_html_()  # type: ignore[misc]
-        names = cycle(self.columns)
-        left = re.sub("<t([hd])>", lambda cell: f'<t{cell[1]} style="text-align: left; vertical-align: top">', shown)
-        return re.sub('<td style="', lambda cell: f"{cell[0]}min-width: {_WIDTHS.get(next(names), 'auto')}; ", left)
-
-
-def findings(report: Report) -> Findings:
+def findings(report: Report) -> pd.DataFrame:
     """One row per finding: its query, the step that it advises and what that saves first, names of machines last."""
     rows = [row for query in report.queries for row in _rows(query)]
-    return Findings(rows, columns=list(COLUMNS))
+    return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
 def _rows(query: QueryEntry) -> Iterator[dict[str, Any]]:
@@ -70,25 +46,13 @@ def _rows(query: QueryEntry) -> Iterator[dict[str, Any]]:
 
 
 POINTS = 800
-_MIME = "application/vnd.vegalite.v5+json"
 
 
 class Picture:
-    """One chart in a cell: as SVG, or, where the library that draws it is missing, as Vega-Lite for the front end."""
+    """One chart in a cell; its words where the library that draws it is missing."""
 
     def __init__(self, chart: Chart) -> None:
         self._chart = chart
-
-    @property
-    def spec(self) -> dict[str, Any]:
-        """The Vega-Lite specification, data and colours in it: for Altair's `Chart.from_dict`, or an editor."""
-        whole: dict[str, Any] = {"$schema": VEGA_LITE} | plain_colours(self._chart.spec)
-        return whole
-
-    def to_svg(self) -> str:
-        """The chart as one `<svg>` in plain colours; UsageError where the extra `[page]` is missing."""
-        plain = Chart(self._chart.name, self._chart.caption, self._chart.words, self.spec)
-        return drawn(plain, next_name()).replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
 
     def to_html(self) -> str:
         """The chart with its caption as HTML, as for `displayHTML`; UsageError where the extra `[page]` is missing."""
@@ -97,9 +61,8 @@ class Picture:
     def __repr__(self) -> str:
         return f"{self._chart.caption}. {self._chart.words}"
 
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
-        shown = {"text/html": self.to_html()} if can_draw() else {_MIME: self.spec}
-        return {"text/plain": repr(self)} | shown
+    def _repr_html_(self) -> str | None:
+        return self.to_html() if can_draw() else None
 
 
 class Charts:

@@ -15,7 +15,9 @@ from advisor.contract import as_json, in_pieces, plain
 from advisor.vocabulary import Level, worst
 
 if TYPE_CHECKING:
-    from advisor.views.notebook import Charts, Findings
+    import pandas as pd
+
+    from advisor.views.notebook import Charts
 
 
 class Shown:
@@ -150,7 +152,7 @@ class Report(Shown):
         return report_as_html(self._drawn)
 
     @property
-    def findings(self) -> Findings:
+    def findings(self) -> pd.DataFrame:
         """One row per finding: query, step and gain first, then level, what it stands on, rule; ids last."""
         from advisor.views.notebook import findings  # noqa: PLC0415
 

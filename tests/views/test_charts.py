@@ -1,4 +1,4 @@
-"""What the charts of the judged batches say, and which findings stand on which chart."""
+"""What the charts of the judged batches say."""
 
 from __future__ import annotations
 
@@ -29,17 +29,6 @@ def drawn(query: QueryEntry) -> dict[str, Chart]:
     return {chart.name: chart for chart in charts(query, query.series)}
 
 
-def test_each_batch_of_a_few_says_what_it_took(tmp_path: Path) -> None:
-    few, many = (drawn(made(tmp_path, [BATCH] * number))["phases"] for number in (40, 160))
-    said = [layer["data"]["values"] for layer in few.spec["layer"] if layer["mark"].get("aria")]
-    assert len(said[0]) == 40 and said[0][1]["said"].endswith(
-        ": 100 ms; walCommit 30 ms, addBatch 30 ms, commitOffsets 30 ms"
-    )
-    assert not [layer for layer in many.spec["layer"] if layer["mark"].get("aria")]
-    svg = pytest.importorskip("advisor.views.charts").drawn(few, "x")
-    assert svg.count("<title>batch ") == 40 and "aria-roledescription" not in svg
-
-
 def test_the_fit_is_drawn_where_there_is_one(tmp_path: Path) -> None:
     query = made(tmp_path, [BATCH | {"numInputRows": 100 + 40 * (n % 5)} for n in range(40)])
     assert drawn(query)["rows"].words.startswith("No line is drawn: ") and len(drawn(query)["rows"].spec["layer"]) == 1
@@ -55,25 +44,6 @@ def test_the_fit_is_drawn_where_there_is_one(tmp_path: Path) -> None:
     assert (end["one"], end["other"]) == (pytest.approx(80 + 40 * 0.26), pytest.approx(95 + 10 * 0.26))
     assert band["encoding"]["y2"] == {"field": "other"}
     assert "A batch costs 90 ms (80 ms to 95 ms) whatever its rows, and 20 ms more for each 1,000 rows." in chart.words
-
-
-def test_a_finding_is_marked_over_the_batches_that_it_stands_on(tmp_path: Path) -> None:
-    query = made(tmp_path, [BATCH] * 40)
-    found = drawn(query)
-    assert query.findings[0].rule in found["phases"].of
-    shade, label = found["phases"].spec["layer"][0], found["phases"].spec["layer"][-1]
-    assert shade["mark"]["color"] == f"var(--{query.level})"
-    assert query.findings[0].rule in label["data"]["values"][0]["rules"]
-    assert shade["data"]["values"][0]["end"] == query.window.last
-
-
-def test_every_finding_stands_on_a_chart_that_is_drawn(tmp_path: Path) -> None:
-    query = made(tmp_path, [BATCH] * 40)
-    about = msgspec.structs.replace(query.findings[0], rule="TR001")
-    measure = msgspec.structs.replace(about.measure, metric="falling_behind_share")
-    query = msgspec.structs.replace(query, findings=(msgspec.structs.replace(about, measure=measure),))
-    assert "backlog" not in drawn(query)  # nothing is known of it
-    assert [chart.name for chart in drawn(query).values() if chart.of] == ["phases"]
 
 
 def test_before_promise_and_after_have_one_scale() -> None:

@@ -15,7 +15,6 @@ from markupsafe import escape
 from advisor.api import analyze
 from advisor.errors import UsageError
 from advisor.views.cards import comparison_as_html
-from advisor.views.charts.chart import plain_colours
 from advisor.views.notebook import COLUMNS
 from advisor.views.page import comparison_as_page
 from advisor.views.shown import Report
@@ -50,25 +49,17 @@ def test_the_style_of_a_card_reaches_nothing_outside_it(shown: Report) -> None:
     assert selectors and all(set(words.strip().split()[-1].split(".")) == {"", "sla"} for words in selectors)
 
 
-def test_where_nothing_can_draw_a_card_says_so_and_a_chart_is_drawn_by_the_front_end(
-    shown: Report, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_where_nothing_can_draw_a_card_says_so(shown: Report, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "vl_convert", None)
     card = shown._repr_html_()
     assert "<svg role" not in card and "streaming-latency-advisor[page]" in card and "<table class=" in card
-    bundle = shown.charts.phases()._repr_mimebundle_()
-    assert set(bundle) == {"text/plain", "application/vnd.vegalite.v5+json"}
-    assert "var(--" not in str(bundle["application/vnd.vegalite.v5+json"])
+    assert shown.charts.phases()._repr_html_() is None and "batches" in repr(shown.charts.phases())
 
 
-def test_charts_by_name_with_their_specification(shown: Report) -> None:
+def test_charts_by_name(shown: Report) -> None:
     assert {"phases", "latency", "rates"} <= set(dir(shown.charts))
     for name in dir(shown.charts):
-        picture = getattr(shown.charts, name)("kafka-to-kafka")
-        assert picture.spec["$schema"].endswith("vega-lite/v5.json") and picture.spec["layer"]
-        assert picture.to_svg().startswith('<svg xmlns="http://www.w3.org/2000/svg" role="img"')
-        assert "var(--" not in picture.to_svg() + str(picture.spec)
-        assert picture.to_html().count("<figure") == 1
+        assert getattr(shown.charts, name)("kafka-to-kafka").to_html().count("<figure") == 1
 
 
 def test_a_chart_that_is_not_there_says_what_is(shown: Report) -> None:
@@ -78,14 +69,7 @@ def test_a_chart_that_is_not_there_says_what_is(shown: Report) -> None:
         shown.charts.phases("other")
 
 
-def test_colours_stand_for_every_variable_of_a_chart() -> None:
-    assert plain_colours("var(--high)") == "#b3261e"
-    assert plain_colours({"range": ["var(--line-1)", "var(--of-a-new-phase, var(--other))"]}) == {
-        "range": ["#3b74b8", "#7d848c"]
-    }
-
-
-def test_findings_begin_with_what_a_reader_wants_and_show_whole_sentences() -> None:
+def test_findings_begin_with_what_a_reader_wants() -> None:
     said = "A sentence that is far longer than what a data frame shows of a cell, and it ends here."
     query = slow()
     query["best_step"] = None
@@ -93,11 +77,7 @@ def test_findings_begin_with_what_a_reader_wants_and_show_whole_sentences() -> N
     frame = Report(report(query)).findings
     assert list(frame.columns) == list(COLUMNS) and list(frame.columns[:4]) == ["query", "step", "gain", "level"]
     assert frame.columns[-1] == "run_id"
-    assert said in frame._repr_html_() and said in frame[["says"]]._repr_html_()
-    assert re.findall(r"min-width: ([^;]*); [^>]*>([^<]*)", frame[["level", "says"]]._repr_html_()) == [
-        ("auto", "high"),
-        ("17em", said),
-    ]
+    assert frame.loc[0, "says"] == said
     assert frame.loc[0, "step"] == "no setting is known that helps"
 
 

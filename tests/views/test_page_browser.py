@@ -107,16 +107,6 @@ def test_the_policy_stops_a_script_that_got_in(context: Any, one: Path, tmp_path
     assert any("Content Security Policy" in words for words in opened.said)
 
 
-def test_a_batch_says_its_phases_under_the_pointer(context: Any, one: Path) -> None:
-    opened = Opened(context, one).page
-    strip = opened.locator("figure path:has(> title)").nth(40)
-    strip.scroll_into_view_if_needed()
-    box = strip.bounding_box()
-    at = [box["x"] + box["width"] / 2, box["y"] + box["height"] / 2]
-    said = opened.evaluate("([x, y]) => document.elementFromPoint(x, y).querySelector('title')?.textContent", at)
-    assert said.startswith("batch ") and "addBatch" in said
-
-
 def test_print_shows_what_is_folded_and_hides_what_is_pressed(context: Any, one: Path) -> None:
     opened = Opened(context, one).page
     closed = opened.locator("details:not([open])").count()

@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
@@ -19,7 +18,6 @@ Spec = dict[str, Any]
 WIDE, NARROW = 900, 430
 _IN_SECONDS = 2000.0
 """Milliseconds from which on an axis is in seconds."""
-VEGA_LITE: Final = "https://vega.github.io/schema/vega-lite/v5.json"
 _AXIS: Final = {
     "labelColor": "var(--dim)", "titleColor": "var(--dim)", "gridColor": "var(--faint)", "domainColor": "var(--faint)",
     "tickColor": "var(--faint)", "labelFontSize": 13, "titleFontSize": 13, "titleFontWeight": "normal",
@@ -32,11 +30,7 @@ CONFIG: Final = {
     "view": {"stroke": None}, "axis": _AXIS, "legend": _LEGEND, "aria": False, "background": None,
     "area": {"line": False}, "line": {"strokeWidth": 1.5},
 }  # fmt: skip
-_VARIABLE = re.compile(r"var\(--([\w-]+)(?:, (var\(--[\w-]+\)))?\)")
-_COLOUR = re.compile(r"(?<!-)--([\w-]{1,60}): (?:light-dark\((#\w+), #\w+\)|(var\(--[\w-]+\)));")
-
 _OWN_WORDS = re.compile(r' (?:role|aria-[a-z]+|class|font-family|stroke-miterlimit|xmlns(?::xlink)?|version)="[^"]*"')
-_SAID = re.compile(r'<path aria-label="([^"<]*)"([^<>]*)/>')
 _PATH = re.compile(r' d="[^"]*"')
 _DECIMALS = re.compile(r"(\.\d)\d+")
 _CLIP = re.compile(r"""(?<=["#])clip\d+""")  # counted through by the library: no page would be like another
@@ -45,18 +39,13 @@ _SIZE = re.compile(r'^<svg width="[^"]*" height="[^"]*"')
 
 @dataclass(frozen=True)
 class Chart:
-    """One chart: its name, a caption, what it shows in words, and its specification in the page's colours.
-
-    `timed`: whether it goes along the batches' time. `of`: the rules whose findings it shows.
-    """
+    """One chart: its name, a caption, what it shows in words, and its specification in the page's colours."""
 
     name: str
     caption: str
     words: str
     spec: Spec
     wide: bool = False
-    timed: bool = False
-    of: tuple[str, ...] = ()
 
 
 def layer(rows: Sequence[Mapping[str, object]], mark: Spec, **encoding: Spec) -> Spec:
@@ -79,32 +68,6 @@ def time_axis(most: float | None, ticks: int = 6) -> Spec:
     seconds = most is not None and most >= _IN_SECONDS
     labels = {"labelExpr": "format(datum.value / 1000, '~g')"} if seconds else {"format": ",~g"}
     return {"title": "s" if seconds else "ms", "axis": {"tickCount": ticks, **labels}}
-
-
-def plain_colours(spec: Any) -> Any:
-    """Return the specification with the light look's colours in place of CSS variables, for readers without CSS.
-
-    Any part of a specification: dictionaries, lists, texts and numbers.
-    """
-    if isinstance(spec, dict):
-        return {key: plain_colours(value) for key, value in spec.items()}
-    if isinstance(spec, list | tuple):
-        return [plain_colours(value) for value in spec]
-    return _colour(spec) if isinstance(spec, str) else spec
-
-
-def _colour(words: str) -> str:
-    found = _VARIABLE.fullmatch(words)
-    if found is None:
-        return words
-    own = _light().get(found[1], found[2])
-    return words if own is None else _colour(own)
-
-
-@cache
-def _light() -> dict[str, str]:
-    """Each colour of the page by its name."""
-    return {name: light or other for name, light, other in _COLOUR.findall(style("colours.css"))}
 
 
 def style(name: str) -> str:
@@ -134,9 +97,6 @@ def drawn(chart: Chart, of: str) -> str:
     `of`: what the names within it begin with, which must be the page's only ones.
     """
     svg = _PATH.sub(lambda path: _DECIMALS.sub(r"\1", path[0]), library().vegalite_to_svg(chart.spec))
-    svg = _SAID.sub(
-        r'<path\2 pointer-events="all"><title>\1</title></path>', svg
-    )  # a browser shows it under the pointer
     svg = _CLIP.sub(rf"{of}-{chart.name}-clip", svg)
     said = f"{chart.caption}. {chart.words}"
     return _SIZE.sub(f'<svg role="img" aria-label="{escape(said)}"', _OWN_WORDS.sub("", svg))

@@ -17,8 +17,8 @@ _CUT = 2.5
 _PARTS: Final = 4
 """Parts of addBatch that are drawn by themselves, the largest."""
 _COLOURS: Final = ("var(--line-1)", "var(--line-2)")
-TIME: Final = {"field": "t", "type": "temporal", "scale": {"type": "utc"}, "axis": {"title": None, "tickCount": 8}}
-_TIME_NARROW: Final = TIME | {"axis": {"title": None, "tickCount": 5}}
+_TIME: Final = {"field": "t", "type": "temporal", "scale": {"type": "utc"}, "axis": {"title": None, "tickCount": 8}}
+_TIME_NARROW: Final = _TIME | {"axis": {"title": None, "tickCount": 5}}
 
 
 def over_time(query: QueryEntry, series: Series) -> list[Chart]:
@@ -38,7 +38,7 @@ def _phases(series: Series) -> Chart | None:
     mark = {"type": "bar", "width": width, "clip": True} if bars else {"type": "area", "clip": True}
     colours = {"domain": names, "range": _colours(names, series.phases_ms)}
     stacked = layer(
-        _rows(series, columns), mark, x=TIME, y=number("ms", scale=_scale([length], series), **axis),
+        _rows(series, columns), mark, x=_TIME, y=number("ms", scale=_scale([length], series), **axis),
         color={"field": "phase", "type": "nominal", "sort": names, "scale": colours}, order={"field": "nth"},
     )  # fmt: skip
     nth = {"calculate": f"indexof({names!r}, datum.phase)", "as": "nth"}
@@ -51,9 +51,8 @@ def _phases(series: Series) -> Chart | None:
         f"{text.plural(series.batches, 'batch', 'batches')}, {text.span(series.timestamp[0], series.timestamp[-1])}; "
         f"the longest takes {text.ms(_most(length))}; {said}.{_cut([length], series)}"
     )
-    over = [*_spikes(series), *([_under_the_pointer(series, width)] if bars else []), *_marked(series)]
-    spec = layered(WIDE, 210, stacked, *over)
-    return Chart("phases", "Where each batch's time goes", words, spec, wide=True, timed=True)
+    spec = layered(WIDE, 210, stacked, *_spikes(series), *_marked(series))
+    return Chart("phases", "Where each batch's time goes", words, spec, wide=True)
 
 
 def _with_parts(series: Series) -> dict[str, Sequence[float | None]]:
@@ -78,26 +77,6 @@ def _colours(names: Iterable[str], phases: Iterable[str]) -> list[str]:
     return [shade.get(name, f"var(--{name}, var(--other))") for name in names]
 
 
-def _under_the_pointer(series: Series, width: int) -> Spec:
-    """Return the tooltip of each batch: an invisible strip as high as the chart."""
-    columns = zip(*series.phases_ms.values(), strict=True)
-    batches = zip(series.timestamp, series.batch_id, series.trigger_execution_ms, columns, strict=True)
-    rows = [
-        {"t": at, "said": _of_a_batch(at, number, ms, series.phases_ms, each)} for at, number, ms, each in batches if at
-    ]
-    mark = {"type": "bar", "width": width + 2, "color": "transparent", "aria": True, "clip": True}
-    return layer(rows, mark, x=TIME, y={"value": 0}, y2={"value": 210}, description={"field": "said"})
-
-
-def _of_a_batch(
-    at: str, number: int | None, length: float | None, names: Iterable[str], each: Iterable[float | None]
-) -> str:
-    """`batch 12, 08:56:38: 183 ms; addBatch 50 ms, walCommit 58 ms`."""
-    phases = [f"{name} {text.ms(ms)}" for name, ms in zip(names, each, strict=True) if ms is not None and ms >= 1]
-    name = "a batch" if number is None else f"batch {number}"
-    return f"{name}, {text.moment(at, day=at[:10])}: {text.ms(length)}; {', '.join(phases)}".removesuffix("; ")
-
-
 def _spiking(series: Series) -> list[tuple[str, float]]:
     """Spikes as (when, ms); those of the warm-up are none."""
     rows = zip(series.timestamp, series.trigger_execution_ms, series.spike, series.cold, strict=True)
@@ -108,7 +87,7 @@ def _spikes(series: Series) -> list[Spec]:
     most = _highest([series.trigger_execution_ms], series) or 0.0
     found = [{"t": at, "ms": min(ms, most)} for at, ms in _spiking(series)]
     look = {"type": "point", "shape": "triangle-down", "filled": True, "color": "var(--high)"}
-    return [layer(found, look | {"size": 30, "yOffset": -6}, x=TIME, y=number("ms"))] if found else []
+    return [layer(found, look | {"size": 30, "yOffset": -6}, x=_TIME, y=number("ms"))] if found else []
 
 
 def _latency(query: QueryEntry, series: Series) -> Chart | None:
@@ -170,7 +149,7 @@ def _line(
     drawn["transform"] = [{"fold": names, "as": ["what", "value"]}]
     most = "; ".join(f"{label}: at most {_amount(_most(values), unit)}" for label, values in known.items())
     words = f"{most[:1].upper()}{most[1:]}.{said}{_cut(columns, series)}"
-    return Chart(name, caption, words, layered(NARROW, 150, drawn, *over, *_marked(series)), timed=True)
+    return Chart(name, caption, words, layered(NARROW, 150, drawn, *over, *_marked(series)))
 
 
 def _marked(series: Series) -> list[Spec]:
@@ -181,8 +160,8 @@ def _marked(series: Series) -> list[Spec]:
         return []
     label = {"type": "text", "align": "left", "dx": 4, "dy": 6, "y": 0, "color": "var(--ink)", "fontSize": 13}
     return [
-        layer(found, {"type": "rule", "strokeDash": [4, 3], "color": "var(--ink)"}, x=TIME),
-        layer(found, label, x=TIME, text={"field": "is"}),
+        layer(found, {"type": "rule", "strokeDash": [4, 3], "color": "var(--ink)"}, x=_TIME),
+        layer(found, label, x=_TIME, text={"field": "is"}),
     ]
 
 
