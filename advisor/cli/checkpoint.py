@@ -6,7 +6,6 @@ from typing import Any
 
 import click
 
-from advisor.cli.completing import facts as complete_facts
 from advisor.cli.exits import FAILED_ON
 from advisor.cli.options import output_options
 from advisor.cli.output import check_output, put, terminal
@@ -50,7 +49,7 @@ The answers: yes; no; only so, with what to do; it depends, with the fact that w
 @click.option("--before", multiple=True, metavar="CHANGE", help="A change that you mean to make. Repeatable.")
 @click.option("--log", multiple=True, metavar="PATH", help="A log of the query: more is known with it. Repeatable.")
 @click.option(
-    "--set", "given", multiple=True, metavar="FACT=VALUE", shell_complete=complete_facts,
+    "--set", "given", multiple=True, metavar="FACT=VALUE",
     help="A fact that you know, such as spark_version=4.3.0 or sink=kafka. Repeatable.",
 )  # fmt: skip
 @click.option("--fail-on", type=click.Choice(["no", "only-so"]),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, TypeVar
 
-from advisor.catalogue import Catalogue, Rule, Step, load, reference
+from advisor.catalogue import Catalogue, load, reference
 from advisor.cli.output import put, show, terminal
 from advisor.errors import CatalogueError, UsageError, did_you_mean
 from advisor.examples import failures, run
@@ -30,7 +30,7 @@ def _metrics(_: Dirs) -> list[Row]:
             "in reports": label(one.name),
             "unit": one.unit,
             "per": one.per,
-            "meaning": one.meaning.split(". ")[0],
+            "meaning": one.meaning,
         }
         for one in METRICS.values()
     ]
@@ -80,44 +80,14 @@ def _step(catalogue: Catalogue, name: str) -> Page:
     return page[page.index(f"### {step.id}\n") :], step.model_dump(mode="json", exclude_none=True)
 
 
-def _metric(catalogue: Catalogue, name: str) -> Page:
-    metric = _found("metric", name.lower(), METRICS)
-    return _described(
-        metric.name,
-        {
-            "meaning": metric.meaning,
-            "in reports": label(metric.name),
-            "unit": metric.unit,
-            "per": metric.per,
-            "phases": ", ".join(metric.phases),
-            "rules": _readers(catalogue.rules, "metric", metric.name),
-        },
-    )
-
-
-def _fact(catalogue: Catalogue, name: str) -> Page:
-    fact = _found("fact", name.lower(), FACTS)
-    return _described(
-        fact.name,
-        {
-            "meaning": fact.meaning,
-            "values": _values(fact),
-            "seen in": fact.where,
-            "give it": f"--set {fact.name}=VALUE" if fact.settable else "",
-            "rules": _readers(catalogue.rules, "fact", fact.name),
-            "steps": _readers(catalogue.steps, "fact", fact.name),
-        },
-    )
-
-
-_PAGES: Final[Mapping[str, Callable[[Catalogue, str], Page]]] = {
-    "rules": _rule, "steps": _step, "metrics": _metric, "facts": _fact,
-}  # fmt: skip
-
-
 def put_one(kind: str, name: str, dirs: Dirs, options: Mapping[str, Any]) -> None:
     """Print one rule, step, metric or fact; raise UsageError with a suggestion if there is none of this name."""
-    words, data = _PAGES[kind](load(dirs), name)
+    one = kind.removesuffix("s")
+    if kind in ("rules", "steps"):
+        words, data = (_rule if kind == "rules" else _step)(load(dirs), name)
+    else:
+        data = _found(one, name.lower(), {row[one]: row for row in _LISTS[kind](dirs)})
+        words = "".join(f"- {key[0].upper()}{key[1:]}: {said}\n" for key, said in data.items())
     put(_as_json(data) if options["form"] == "json" else words, options)
 
 
@@ -126,25 +96,6 @@ def _found(kind: str, name: str, known: Mapping[str, Named], command: str = "sho
         would_do = did_you_mean(name, known, f"`latency-advisor {kind}s list` names them")
         raise UsageError(f"{kind}s {command}", f"no {kind} {name!r}", would_do)
     return known[name]
-
-
-def _readers(of: Mapping[str, Rule] | Mapping[str, Step], kind: Literal["metric", "fact"], name: str) -> str:
-    return ", ".join(one.id for one in of.values() if name in _read(one, kind))
-
-
-def _read(of: Rule | Step, kind: Literal["metric", "fact"]) -> set[str | None]:
-    """Return the metrics or facts in the conditions of a rule (without its steps) or of a step."""
-    names = {getattr(line, kind) for line in (*of.unless, *(of.requires if isinstance(of, Rule) else of.when))}
-    if isinstance(of, Rule):
-        return names | {getattr(one, kind, None) for one in (of.measure, of.seen)}
-    return names | {getattr(line, kind) for line in of.legal}
-
-
-def _described(name: str, parts: Row) -> Page:
-    """Return a heading and a line for each part that is not empty, and the same as plain data."""
-    filled = {key: words for key, words in parts.items() if words}
-    lines = [f"- {key[0].upper()}{key[1:]}: {words}" for key, words in filled.items()]
-    return "\n".join([f"### {name}\n", *lines]) + "\n", {"name": name, **filled}
 
 
 def check_rules(directory: str | None) -> None:

@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 
-from advisor.cli import completing
 from advisor.errors import UsageError
 
 Command = Callable[..., Any]
@@ -66,7 +65,6 @@ wish_options = group(
         "given",
         multiple=True,
         metavar="FACT=VALUE",
-        shell_complete=completing.facts,
         help="A fact that you know. QUERY:FACT=VALUE sets it for one query. `latency-advisor facts list` shows all.  "
         "Repeatable.",
     ),

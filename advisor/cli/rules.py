@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from advisor.cli import completing
 from advisor.cli.options import Command, output_options
 
 
@@ -65,7 +64,7 @@ _FORMS = output_options("text", "json")
 _DIRS = click.option("--rules", "dirs", multiple=True, metavar="DIR", help="Your own rules too. Repeatable.")
 
 
-def _list_and_show(kind: click.Group, shown: str, every: str, one: str, complete: Callable[..., Any]) -> None:
+def _list_and_show(kind: click.Group, shown: str, every: str, one: str) -> None:
     """Add the commands `list` and `show` to a group, with these helps; rules and steps can be the user's own."""
     own: Callable[[Command], Command] = _DIRS if kind in (rules, steps) else lambda command: command
 
@@ -78,7 +77,7 @@ def _list_and_show(kind: click.Group, shown: str, every: str, one: str, complete
         listing.put_list(str(kind.name), dirs, options)
 
     @kind.command("show", help=one)
-    @click.argument("name", metavar=shown, shell_complete=complete)
+    @click.argument("name", metavar=shown)
     @own
     @_FORMS
     def _(name: str, dirs: tuple[str, ...] = (), **options: Any) -> None:
@@ -87,24 +86,19 @@ def _list_and_show(kind: click.Group, shown: str, every: str, one: str, complete
         listing.put_one(str(kind.name), name, dirs, options)
 
 
-_list_and_show(
-    rules, "ID", "List every rule.", "Print one rule: its evidence, its sentences and its advice.", completing.rules
-)
+_list_and_show(rules, "ID", "List every rule.", "Print one rule: its evidence, its sentences and its advice.")
 _list_and_show(
     steps, "ID", "List every step, and the rules that advise it.",
     "Print one step: when Spark takes it, and its price.\n\n"
     "For whom it is, when Spark takes it, what it saves and costs, and how it is undone.",
-    completing.steps,
 )  # fmt: skip
 _list_and_show(
     metrics, "NAME", "List every metric with its unit.\n\nAs JSON also with its meaning.",
-    "Print one metric, and the rules that read it.", completing.metrics,
+    "Print one metric.",
 )  # fmt: skip
 _list_and_show(
     facts, "NAME", "List every fact with its values, and where it is found.",
-    "Print one fact, and what needs it.\n\n"
-    "What it is, its values, where it is found, and the rules and steps that need it.",
-    completing.fact_names,
+    "Print one fact: what it is, its values, where it is found.",
 )  # fmt: skip
 
 

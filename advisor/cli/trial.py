@@ -11,7 +11,6 @@ from typing import Any
 
 import click
 
-from advisor.cli.completing import steps as complete_steps
 from advisor.cli.options import SECONDS, output_options
 from advisor.cli.output import check_output, put, rendered
 from advisor.cli.spark import pairs, session
@@ -36,7 +35,7 @@ _PAIR: dict[str, Any] = {"multiple": True, "metavar": "KEY=VALUE"}
 @click.command(help=_HELP, short_help="Run a query with and without a change, in turns.")
 @click.argument("function", metavar="MODULE:FUNCTION")
 @click.option(
-    "--step", "steps", multiple=True, metavar="ID", shell_complete=complete_steps,
+    "--step", "steps", multiple=True, metavar="ID",
     help="A step to try; `latency-advisor steps list` shows all. Repeatable.",
 )  # fmt: skip
 @click.option("--writer-option", help="An option of writeStream to try. Repeatable.", **_PAIR)
