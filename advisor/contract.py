@@ -1053,27 +1053,12 @@ class FleetChange(Entry, frozen=True):
     most_for: tuple[str, ...]
 
 
-class Counted(Entry, frozen=True):
-    """How many queries have this value."""
-
-    value: str
-    queries: int
-
-
 class NotJudged(Entry, frozen=True):
     """Why queries could not be judged, how many, and some of them."""
 
     reason: str
     queries: int
     examples: tuple[str, ...]
-
-
-class SkippedRule(Entry, frozen=True):
-    """Why a rule could not be judged, and in how many queries."""
-
-    rule: str
-    reason: str
-    queries: int
 
 
 class Fleet(Entry, frozen=True):
@@ -1086,11 +1071,7 @@ class Fleet(Entry, frozen=True):
     recoverable: Wins
     queries: tuple[FleetQuery, ...]
     changes: tuple[FleetChange, ...]
-    versions: tuple[Counted, ...]
-    platforms: tuple[Counted, ...]
-    states: tuple[Counted, ...]
     not_judged: tuple[NotJudged, ...]
-    skipped: tuple[SkippedRule, ...]
 
 
 # A trial of a step: its settings, the runs of both sides, the effects and the promises

@@ -1,15 +1,13 @@
-"""Rank queries and changes over many runs, and count what could not be judged."""
+"""Rank queries and changes over many runs, and say what could not be judged."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from typing import Any, TypeVar
 
 from advisor.contract import (
     SCHEMA_VERSION,
     Advice,
-    Counted,
     Finding,
     Fleet,
     FleetChange,
@@ -20,7 +18,6 @@ from advisor.contract import (
     NotJudged,
     Promise,
     QueryEntry,
-    SkippedRule,
     StepName,
     Wins,
 )
@@ -28,8 +25,6 @@ from advisor.facts.versions import version_in_words
 from advisor.vocabulary import LEVELS
 
 HOUR_MS = 3_600_000
-UNKNOWN = "unknown"
-_Value = TypeVar("_Value", bound=Any)
 
 
 def summary(entry: QueryEntry) -> FleetQuery:
@@ -96,11 +91,7 @@ def report(summaries: Iterable[FleetQuery], read: Input, *, version: str) -> Fle
         recoverable=_sum(map(_most, queries)),
         queries=tuple(queries),
         changes=tuple(changes(queries)),
-        versions=_counted(query.spark_version for query in queries),
-        platforms=_counted(query.platform for query in queries),
-        states=_counted(query.state for query in queries),
         not_judged=tuple(not_judged(queries)),
-        skipped=tuple(skipped(queries)),
     )
 
 
@@ -135,12 +126,6 @@ def not_judged(queries: Iterable[FleetQuery]) -> list[NotJudged]:
             reasons[query.verdict].append(query.label)
     ordered = sorted(reasons.items(), key=lambda item: (-len(item[1]), item[0]))
     return [NotJudged(reason=why, queries=len(names), examples=tuple(sorted(names)[:3])) for why, names in ordered]
-
-
-def skipped(queries: Iterable[FleetQuery]) -> list[SkippedRule]:
-    """Why rules could not be judged, with in how many queries, the most frequent first."""
-    reasons = ((entry.rule, entry.reason) for query in queries if query.judged for entry in query.skipped)
-    return [SkippedRule(rule=rule, reason=reason, queries=count) for (rule, reason), count in _frequent(reasons)]
 
 
 def _finding(finding: Finding, per_hour: float | None) -> FleetFinding:
@@ -216,12 +201,3 @@ def _most_first(query: FleetQuery) -> tuple[bool, float, float, int, str, int]:
 def _age(run: FleetQuery) -> tuple[bool, str]:
     """For order in time: a run that died before its first batch is the newest of its query."""
     return run.last is None, run.last or ""
-
-
-def _counted(values: Iterable[str | None]) -> tuple[Counted, ...]:
-    return tuple(Counted(value=value, queries=count) for value, count in _frequent(v or UNKNOWN for v in values))
-
-
-def _frequent(values: Iterable[_Value]) -> list[tuple[_Value, int]]:
-    """Each value with how often it comes, the most frequent first."""
-    return sorted(Counter(values).items(), key=lambda item: (-item[1], item[0]))

@@ -160,18 +160,10 @@ def test_only_the_newest_run_of_a_query_counts() -> None:
 
 def test_what_was_not_judged_is_told_with_its_reason() -> None:
     silent = {"window": reports.dead()["window"], "verdict": "Nothing to judge: no progress event."}
-    made = report(entry("a", **silent), entry("b", **silent), entry("c", skipped=[{"rule": "TR001", "reason": "why"}]))
+    made = report(entry("a", **silent), entry("b", **silent), entry("c"))
     assert made["not_judged"] == [
         {"reason": "Nothing to judge: no progress event.", "queries": 2, "examples": ["a", "b"]}
     ]
-    assert made["skipped"] == [{"rule": "TR001", "reason": "why", "queries": 1}]
-
-
-def test_versions_and_platforms_are_counted() -> None:
-    unknown = entry("b", spark_version=None, facts={"spark_version_at_least": {"value": "3.4", "from": "progress"}})
-    made = report(entry("a"), entry("c", id="c"), unknown)
-    assert made["versions"] == [{"value": "4.0.0", "queries": 2}, {"value": "3.4 or later", "queries": 1}]
-    assert made["platforms"] == [{"value": "open_source", "queries": 2}, {"value": "unknown", "queries": 1}]
 
 
 def test_the_report_is_json() -> None:
@@ -191,9 +183,6 @@ Queries: those behind first, then by what their best step wins
   query  state    batch   batches/h  lag      behind  wins            what to do   application  file
   a      running  300 ms  3,600      unknown          36.0 s an hour  Do async
   b|c    running  300 ms  3,600      unknown          no step         b|c: do it.
-
-Seen
-  Spark: 4.0.0 (2); platforms: open_source (2); states: running (2).
 """
 
 

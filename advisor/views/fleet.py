@@ -63,7 +63,7 @@ def _parts(report: Fleet, everything: bool) -> Iterator[_Part]:
     for most, part in _tables(report):
         shown = part.rows if everything else part.rows[:most]
         more = f"{len(part.rows) - len(shown)} more: --all" if len(shown) < len(part.rows) else ""
-        if shown or not part.columns:
+        if shown:
             yield part._replace(rows=shown, words=part.words or more)
 
 
@@ -95,13 +95,8 @@ def _tables(report: Fleet) -> Iterator[tuple[int, _Part]]:
         "query", "state", "batch", "batches/h", "lag", "behind", "wins", "what to do", "application", "file",
     )  # fmt: skip
     yield _QUERIES, _Part("Queries: those behind first, then by what their best step wins", "", of_query, queries)
-    seen = (("Spark", report.versions), ("platforms", report.platforms), ("states", report.states))
-    counts = (f"{words}: {', '.join(f'{each.value} ({each.queries})' for each in values)}" for words, values in seen)
-    yield 0, _Part("Seen", "; ".join(counts) + ".")
     not_judged = [(each.reason, str(each.queries), ", ".join(each.examples)) for each in report.not_judged]
     yield _MOST, _Part("Queries not judged", "", ("reason", "queries", "for example"), not_judged)
-    skipped = [(each.rule, each.reason, str(each.queries)) for each in report.skipped]
-    yield _MOST, _Part("Rules not judged", "", ("rule", "reason", "queries"), skipped)
     broken = [(each.file, str(each.line or ""), wording.unread(each)) for each in report.input.broken]
     yield _BROKEN, _Part("Not readable", "", ("file", "line", "reason"), broken)
 
