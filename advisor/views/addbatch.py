@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from advisor.contract import BatchPart, InsideBatch, QueryEntry
@@ -72,6 +72,15 @@ class Bar(NamedTuple):
     meaning: str = ""
     saved_ms: float = 0.0
     saved_width: float = 0.0
+
+
+def waterfall(query: QueryEntry) -> Iterator[Bar]:
+    """The phases in the order of the batch's life; together they are as wide as the batch."""
+    whole, start = sum(query.budget.values()), 0.0
+    for phase, ms in query.budget.items():
+        saved = query.saved.get(phase, 0.0)
+        yield Bar(phase, ms, 100 * start / whole, 100 * ms / whole, saved_ms=saved, saved_width=100 * saved / whole)
+        start += ms
 
 
 def bars(inside: InsideBatch) -> list[Bar]:

@@ -11,8 +11,8 @@ from markupsafe import Markup
 from advisor.contract import Comparisons, QueryEntry, Report, Trial
 from advisor.report.series import fewer
 from advisor.views import comparison
+from advisor.views.addbatch import waterfall
 from advisor.views.charts import Chart, can_draw, charts, drawn
-from advisor.views.charts.bars import before_and_after, measured_by_run, waterfall
 from advisor.views.charts.chart import style
 from advisor.views.clean import clean_all
 from advisor.views.selection import Selection, selections
@@ -50,13 +50,12 @@ def report_as_html(report: Report) -> str:
 
 def of_query(report: Report, chosen: Selection) -> dict[str, Any]:
     """Return what card and page draw of a query, but for its charts."""
-    run = chosen.query.run_id
-    proof, pairs = comparison.proof_by_run(report).get(run, []), measured_by_run(report).get(run, [])
-    return {"chosen": chosen, "bars": list(waterfall(chosen.query)), "proof": proof, "pairs": pairs}
+    proof = comparison.proof_by_run(report).get(chosen.query.run_id, [])
+    return {"chosen": chosen, "bars": list(waterfall(chosen.query)), "proof": proof}
 
 
 def comparison_as_html(found: Comparisons | Trial) -> str:
-    """Comparisons or a trial as HTML for one cell: before, what was promised and after as bars, then the numbers."""
+    """Comparisons or a trial as HTML for one cell: what was promised and measured, then the numbers."""
     entry = clean_all(found)
     return _cell(compared=[entry] if isinstance(entry, Trial) else entry.comparisons)
 
@@ -81,9 +80,8 @@ def cell_style() -> str:
 
 def _cell(**shown: Any) -> str:
     nothing = {"cards": [], "compared": [], "more": 0, "session": None, "undrawn": False}
-    words = {"measured": comparison, "before_and_after": before_and_after}
-    template = environment(html=True).get_template("notebook.html.j2")
-    return template.render(nothing | words | shown | {"style": Markup(cell_style()), "copies": COPIES})
+    looks = {"measured": comparison, "style": Markup(cell_style()), "copies": COPIES}
+    return environment(html=True).get_template("notebook.html.j2").render(nothing | looks | shown)
 
 
 def _charts(chosen: Selection, nth: int) -> Sequence[tuple[Chart, Markup]]:

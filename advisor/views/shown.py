@@ -48,7 +48,7 @@ class Shown:
         return comparison_as_markdown(self.typed)
 
     def to_html(self) -> str:
-        """One HTML page that opens offline: before, what was promised and after as bars, then the numbers."""
+        """One HTML page that opens offline: what was promised and measured, then the numbers."""
         from advisor.views.page import comparison_as_page  # noqa: PLC0415
 
         return comparison_as_page(self.typed)

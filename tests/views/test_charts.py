@@ -12,9 +12,7 @@ import pytest
 from advisor.api import analyze
 from advisor.contract import QueryEntry
 from advisor.views.charts import Chart, charts
-from advisor.views.charts.bars import before_and_after
 from tests.made import events
-from tests.views.test_comparison import compared, faster, nothing
 
 BATCH = {"triggerExecution": 100, "addBatch": 30, "walCommit": 30, "commitOffsets": 30, "numInputRows": 100}
 
@@ -44,15 +42,3 @@ def test_the_fit_is_drawn_where_there_is_one(tmp_path: Path) -> None:
     assert (end["one"], end["other"]) == (pytest.approx(80 + 40 * 0.26), pytest.approx(95 + 10 * 0.26))
     assert band["encoding"]["y2"] == {"field": "other"}
     assert "A batch costs 90 ms (80 ms to 95 ms) whatever its rows, and 20 ms more for each 1,000 rows." in chart.words
-
-
-def test_before_promise_and_after_have_one_scale() -> None:
-    pairs = before_and_after(compared(faster()).comparisons[0])
-    batch = pairs[0]
-    assert [bar.kind for bar in batch.bars][0::2] == ["before", "after"]
-    assert all(bar.width <= 100.0001 and bar.low_at + bar.band <= 100.0001 for bar in batch.bars)
-    assert batch.bars[-1].says == "29 ms (22 ms to 36 ms)"
-
-
-def test_where_nothing_could_be_compared_there_is_no_picture() -> None:
-    assert before_and_after(compared(nothing()).comparisons[0]) == []

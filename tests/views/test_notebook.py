@@ -14,7 +14,6 @@ from markupsafe import escape
 
 from advisor.api import analyze
 from advisor.errors import UsageError
-from advisor.views.cards import comparison_as_html
 from advisor.views.notebook import COLUMNS
 from advisor.views.page import comparison_as_page
 from advisor.views.shown import Report
@@ -81,15 +80,6 @@ def test_findings_begin_with_what_a_reader_wants() -> None:
     assert frame.loc[0, "step"] == "no setting is known that helps"
 
 
-def test_before_promise_and_after_are_bars_of_one_scale() -> None:
-    page = comparison_as_html(compared(faster()))
-    bars = re.findall(r'<th scope="row">(before|promised[^<]*|after)</th>\s*<td class="number">([^<]*)</td>', page)
-    assert [label.partition(":")[0] for label, _ in bars][:3] == ["before", "promised", "after"]
-    assert bars[0][1] == "102 ms"
-    widths = [float(width) for width in re.findall(r'class="(?:before|after)" x="0" width="([\d.]+)"', page)]
-    assert widths[0] == 100.0 and widths[1] == pytest.approx(100 * 29 / 102, abs=0.1)
-
-
 def test_the_report_reads_single_batches_again_at_most_once(shown: Report) -> None:
     asked: list[int] = []
     whole = shown._drawn
@@ -111,7 +101,7 @@ def test_a_comparison_is_a_page_of_its_own_that_runs_nothing() -> None:
         base64.b64encode(hashlib.sha256(style.encode()).digest()).decode() in page for style in styles
     )
     assert "default-src 'none'" in unescape(page) and "<script" not in page and "onclick" not in page
-    assert page.count('<table class="fall sides">') == 1
+    assert page.count("<table>") == 1
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,8 @@ from advisor.api import analyze
 from advisor.contract import QueryEntry, Series
 from advisor.errors import UsageError
 from advisor.report.series import fewer
+from advisor.views.addbatch import waterfall
 from advisor.views.charts import Chart, can_draw, charts, drawn, library
-from advisor.views.charts.bars import waterfall
 from advisor.views.page import OPEN, TOGETHER, packed, report_as_page
 from tests.made import events
 from tests.views.reports import dead, healthy, report, slow
