@@ -60,18 +60,6 @@ def comparison_as_html(found: Comparisons | Trial) -> str:
     return _cell(compared=[entry] if isinstance(entry, Trial) else entry.comparisons)
 
 
-def chart_as_html(chart: Chart, svg: str) -> str:
-    """One chart with its caption as HTML for one cell."""
-    return environment(html=True).get_template("chart.html.j2").render(
-        chart=chart, svg=Markup(svg), style=Markup(cell_style())
-    )  # fmt: skip
-
-
-def next_name() -> str:
-    """What the names within one drawing begin with; another one each time."""
-    return f"sla{next(_NUMBER)}"
-
-
 def cell_style() -> str:
     """The page's style for what stands in a cell only, in the light or dark look of the notebook around it."""
     inner = "".join(style(name) for name in ("colours.css", "parts.css", "card.css"))
@@ -89,4 +77,4 @@ def _charts(chosen: Selection, nth: int) -> Sequence[tuple[Chart, Markup]]:
     if nth >= WITH_CHARTS or query.series is None or not can_draw():
         return []
     found = charts(query, fewer(query.series, POINTS))
-    return [(one, Markup(drawn(one, next_name()))) for one in found if one.name in _CHARTS]
+    return [(one, Markup(drawn(one, f"sla{next(_NUMBER)}"))) for one in found if one.name in _CHARTS]

@@ -17,8 +17,6 @@ from advisor.vocabulary import Level, worst
 if TYPE_CHECKING:
     import pandas as pd
 
-    from advisor.views.notebook import Charts
-
 
 class Shown:
     """A report, a comparison or a trial: `typed` is the whole, `data` the same as plain data, as its JSON has it."""
@@ -157,13 +155,6 @@ class Report(Shown):
         from advisor.views.notebook import findings  # noqa: PLC0415
 
         return findings(self.typed)
-
-    @property
-    def charts(self) -> Charts:
-        """Charts by name, such as `report.charts.phases()`; `dir(report.charts)` lists them."""
-        from advisor.views.notebook import Charts  # noqa: PLC0415
-
-        return Charts(lambda: self._drawn)
 
     @cached_property
     def _drawn(self) -> contract.Report:

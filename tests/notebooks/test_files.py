@@ -32,7 +32,7 @@ def page(notebook: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_each_cell_shows_one_output(notebook: Any) -> None:
     shown = kinds(notebook)
     assert shown.pop("report = advisor.analyze(LOG)") == []
-    assert len(shown) == 5 and set(map(tuple, shown.values())) == {("execute_result",)}
+    assert len(shown) == 3 and set(map(tuple, shown.values())) == {("execute_result",)}
     for cell in cells(notebook).values():
         assert all({"text/html", "text/plain"} <= set(output.data) for output in cell.outputs)
 
@@ -40,9 +40,9 @@ def test_each_cell_shows_one_output(notebook: Any) -> None:
 def test_the_outputs_open_without_a_request_or_a_complaint(context: Any, page: Path) -> None:
     opened = Opened(context, page)
     assert opened.asked == [page.as_uri()] and opened.said == []
-    assert opened.page.locator(".output").count() == 5
+    assert opened.page.locator(".output").count() == 3
     drawn = opened.page.locator(".output figure svg[role=img]")
-    assert drawn.count() >= 4 and all(box.bounding_box()["width"] > 200 for box in drawn.all())
+    assert drawn.count() >= 2 and all(box.bounding_box()["width"] > 200 for box in drawn.all())
 
 
 def test_a_cell_copies_its_code_without_a_script_of_its_own(context: Any, page: Path) -> None:

@@ -13,7 +13,6 @@ import pytest
 from markupsafe import escape
 
 from advisor.api import analyze
-from advisor.errors import UsageError
 from advisor.views.notebook import COLUMNS
 from advisor.views.page import comparison_as_page
 from advisor.views.shown import Report
@@ -52,20 +51,6 @@ def test_where_nothing_can_draw_a_card_says_so(shown: Report, monkeypatch: pytes
     monkeypatch.setitem(__import__("sys").modules, "vl_convert", None)
     card = shown._repr_html_()
     assert "<svg role" not in card and "streaming-latency-advisor[page]" in card and "<table class=" in card
-    assert shown.charts.phases()._repr_html_() is None and "batches" in repr(shown.charts.phases())
-
-
-def test_charts_by_name(shown: Report) -> None:
-    assert {"phases", "latency", "rates"} <= set(dir(shown.charts))
-    for name in dir(shown.charts):
-        assert getattr(shown.charts, name)("kafka-to-kafka").to_html().count("<figure") == 1
-
-
-def test_a_chart_that_is_not_there_says_what_is(shown: Report) -> None:
-    with pytest.raises(UsageError, match=r"charts\.state_rows: .*it has: .*phases"):
-        shown.charts.state_rows()
-    with pytest.raises(UsageError, match="no query 'other'; the queries are: kafka-to-kafka"):
-        shown.charts.phases("other")
 
 
 def test_findings_begin_with_what_a_reader_wants() -> None:
@@ -89,7 +74,7 @@ def test_the_report_reads_single_batches_again_at_most_once(shown: Report) -> No
         return whole
 
     one = Report(shown.typed, again)
-    one._repr_html_(), one.to_html(), one.charts.phases()
+    one._repr_html_(), one.to_html()
     assert asked == [1]
     assert "series" not in str(shown.data["queries"][0].keys())
 
