@@ -562,21 +562,13 @@ class Screen(Entry, frozen=True):
 # Single batches, for charts
 
 
-class Sample(Entry, frozen=True):
-    """The rows and the length of single judged batches, at most 400 of them, evenly spread."""
-
-    rows: tuple[float, ...]
-    rows_ms: tuple[float, ...]
-
-
 class Series(Entry, frozen=True):
     """One value per batch, in order of time; None if the batch does not have it.
 
     `batches`: how many there are, of which the columns hold as many as a chart can show: where they are thinned out,
     of every stretch its first batch and its longest one. `phases_ms`: by Spark's names of the phases, those that took
     any time; `parts_ms`: parts of addBatch, where jobs were seen. `cold`: still in the warm-up; `judged`: in the
-    window; `spike`: far above the typical batch. `changed_at`: when the run changed within itself. `sample`: None where
-    none is judged.
+    window; `spike`: far above the typical batch. `changed_at`: when the run changed within itself.
     """
 
     batches: int
@@ -596,7 +588,6 @@ class Series(Entry, frozen=True):
     judged: tuple[bool, ...]
     spike: tuple[bool, ...]
     changed_at: str | None = None
-    sample: Sample | None = None
     parts_ms: dict[str, tuple[float | None, ...]] = msgspec.field(default_factory=dict)
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from advisor.api import analyze
 from advisor.contract import Series
-from advisor.report.series import MOST_POINTS, MOST_SAMPLED, thinned
+from advisor.report.series import MOST_POINTS, thinned
 from tests.made import events
 
 BATCH = {"triggerExecution": 100, "addBatch": 30, "walCommit": 28, "commitOffsets": 30, "numInputRows": 100}
@@ -42,7 +42,7 @@ def test_every_column_has_one_value_per_batch(tmp_path: Path) -> None:
     columns = [
         getattr(found, name)
         for name in found.__struct_fields__
-        if name not in ("batches", "phases_ms", "parts_ms", "changed_at", "sample")
+        if name not in ("batches", "phases_ms", "parts_ms", "changed_at")
     ]
     assert found.batches == 40
     assert {len(column) for column in (*columns, *found.phases_ms.values())} == {40}
@@ -94,10 +94,3 @@ def test_thinned_out_values_are_few_in_order_and_hold_the_ends_and_the_peak(valu
 
 def test_few_values_stay_as_they_are() -> None:
     assert thinned(np.array([3.0, 1.0, 2.0]), 3).tolist() == [0, 1, 2]
-
-
-def test_the_sample_tells_of_the_judged_batches_however_many_are_drawn(tmp_path: Path) -> None:
-    rows = [BATCH | {"triggerExecution": 100 + n % 100, "numInputRows": n % 7} for n in range(MOST_POINTS * 2)]
-    found = series(tmp_path, rows)
-    assert found.sample is not None and len(found.timestamp) <= MOST_POINTS
-    assert len(found.sample.rows) == len(found.sample.rows_ms) == MOST_SAMPLED

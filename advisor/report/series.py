@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from advisor.batches import instant
-from advisor.contract import Sample, Series, moment
+from advisor.contract import Series, moment
 from advisor.metrics import Missing, measure, measured
 from advisor.metrics.latency import typical_by_batch
 from advisor.report.addbatch import part_columns
@@ -17,7 +17,6 @@ from advisor.vocabulary import Since
 from advisor.window import PHASES, Window
 
 MOST_POINTS = 2000
-MOST_SAMPLED = 400
 SPIKE = 2.0
 """A batch is marked as a spike from so many times the median of the judged batches on."""
 _COLUMNS = ("trigger_execution_ms", "input_rows", "input_rows_per_second", "processed_rows_per_second")
@@ -54,7 +53,6 @@ def series(run: Window, judged: Window, since: Since, *, most: int = MOST_POINTS
         judged=_flags(_among(run, judged), at),
         spike=_flags(_spikes(duration, judged), at),
         changed_at=moment(judged.span[0]) if since == "change_point" else None,
-        sample=_sample(judged),
         **column,
         **shown,
     )
@@ -84,19 +82,6 @@ def fewer(series: Series, most: int) -> Series:
 
 def _at(values: tuple[Any, ...], at: np.ndarray) -> tuple[Any, ...]:
     return tuple(values[one] for one in at if one < len(values))
-
-
-def _sample(judged: Window) -> Sample | None:
-    """The judged batches without regard to time: thinned out for peaks they would tell another distribution."""
-    duration, rows = judged.batches["trigger_execution_ms"], judged.batches["input_rows"]
-    present = np.flatnonzero(~np.isnan(duration) & ~np.isnan(rows))
-    if not len(present):
-        return None
-    spread = present[np.linspace(0, len(present) - 1, min(len(present), MOST_SAMPLED)).astype(int)]
-    return Sample(
-        rows=tuple(float(one) for one in rows[spread]),
-        rows_ms=tuple(float(one) for one in duration[spread]),
-    )
 
 
 def _numbers(values: object, at: np.ndarray) -> tuple[float | None, ...]:

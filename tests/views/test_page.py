@@ -56,7 +56,7 @@ def test_the_page_holds_verdict_code_phases_and_charts(page: str, sample: contra
     query = sample.queries[0]
     assert query.verdict in page
     assert ".option(&#34;asyncProgressTrackingEnabled&#34;, &#34;true&#34;)" in page
-    assert page.count('<svg role="img"') == len(charts(query, query.series)) == 4
+    assert page.count('<svg role="img"') == len(charts(query, query.series)) == 3
     for phase in query.budget:
         assert f'<th scope="row">{phase}</th>' in page
 
