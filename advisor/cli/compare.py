@@ -30,7 +30,7 @@ Examples:
 @click.command(help=_HELP, short_help="Compare two runs, and check what was promised.")
 @click.argument("before", metavar="BEFORE")
 @click.argument("after", metavar="[AFTER]", required=False)
-@output_options("text", "json", "markdown", "html")
+@output_options("text", "json", "markdown")
 @click.option(
     "--fail-if-slower",
     type=PERCENT,

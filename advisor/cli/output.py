@@ -7,7 +7,7 @@ import shutil
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 import click
 
@@ -15,7 +15,7 @@ from advisor.errors import UsageError
 from advisor.writing import write_whole
 
 if TYPE_CHECKING:
-    from advisor.views.shown import Shown
+    from advisor.views.shown import Report, Shown
 
 _PLAIN = str.maketrans({"█": "#", "▏": "|", "─": "-", "→": ">", "·": "|", "…": "~"})
 
@@ -95,7 +95,9 @@ def rendered(found: Shown, options: Mapping[str, Any], *, everything: bool = Fal
         return ascii_json(found.to_json().rstrip("\n") + "\n")
     if options["form"] == "markdown":
         return found.to_markdown(everything=everything)
-    return found.to_html() if options["form"] == "html" else found.to_text(everything=everything, **terminal(options))
+    if options["form"] == "html":
+        return cast("Report", found).to_html()  # nothing else has a page
+    return found.to_text(everything=everything, **terminal(options))
 
 
 def show(words: str) -> None:

@@ -10,94 +10,79 @@ import click
 
 from advisor.cli.options import Command, output_options
 
-
-@click.group()
-def rules() -> None:
-    """List, show, write, test and check rules.
-
-    \b
-    Examples:
-      latency-advisor rules show LG001
-      mkdir my-rules
-      latency-advisor rules new ZZ001 --slug too-many-files --rules my-rules
-      latency-advisor rules test ZZ001 --rules my-rules
-      latency-advisor analyze driver.log --rules my-rules
-    """
-
-
-@click.group()
-def steps() -> None:
-    """List and show the steps that rules advise.
-
-    \b
-    Examples:
-      latency-advisor steps list
-      latency-advisor steps show async-progress
-    """
-
-
-@click.group()
-def metrics() -> None:
-    """List and show the numbers that rules and reports read.
-
-    \b
-    Examples:
-      latency-advisor metrics list
-      latency-advisor metrics show record_latency_ms
-    """
-
-
-@click.group()
-def facts() -> None:
-    """List and show the facts that you can give with --set.
-
-    --set FACT=VALUE gives one for all queries, --set QUERY:FACT=VALUE for one.
-
-    \b
-    Examples:
-      latency-advisor facts list
-      latency-advisor facts show task_slots
-    """
-
-
 _FORMS = output_options("text", "json")
 _DIRS = click.option("--rules", "dirs", multiple=True, metavar="DIR", help="Your own rules too. Repeatable.")
+_RULES = """List, show, write, test and check rules.
+
+\b
+Examples:
+  latency-advisor rules show LG001
+  mkdir my-rules
+  latency-advisor rules new ZZ001 --slug too-many-files --rules my-rules
+  latency-advisor rules test ZZ001 --rules my-rules
+  latency-advisor analyze driver.log --rules my-rules
+"""
+_STEPS = """List and show the steps that rules advise.
+
+\b
+Examples:
+  latency-advisor steps list
+  latency-advisor steps show async-progress
+"""
+_METRICS = """List and show the numbers that rules and reports read.
+
+\b
+Examples:
+  latency-advisor metrics list
+  latency-advisor metrics show record_latency_ms
+"""
+_FACTS = """List and show the facts that you can give with --set.
+
+--set FACT=VALUE gives one for all queries, --set QUERY:FACT=VALUE for one.
+
+\b
+Examples:
+  latency-advisor facts list
+  latency-advisor facts show task_slots
+"""
 
 
-def _list_and_show(kind: click.Group, shown: str, every: str, one: str) -> None:
-    """Add the commands `list` and `show` to a group, with these helps; rules and steps can be the user's own."""
-    own: Callable[[Command], Command] = _DIRS if kind in (rules, steps) else lambda command: command
+def _listed(kind: str, whole: str, every: str, one: str) -> click.Group:
+    """Return a group with the commands `list` and `show`, with these helps; rules and steps can be the user's own."""
+    own: Callable[[Command], Command] = _DIRS if kind in ("rules", "steps") else lambda command: command
+    group = click.Group(kind, help=whole)
 
-    @kind.command("list", help=every)
+    @group.command("list", help=every)
     @own
     @_FORMS
     def _(dirs: tuple[str, ...] = (), **options: Any) -> None:
         from advisor.cli import listing
 
-        listing.put_list(str(kind.name), dirs, options)
+        listing.put_list(kind, dirs, options)
 
-    @kind.command("show", help=one)
-    @click.argument("name", metavar=shown)
+    @group.command("show", help=one)
+    @click.argument("name")
     @own
     @_FORMS
     def _(name: str, dirs: tuple[str, ...] = (), **options: Any) -> None:
         from advisor.cli import listing
 
-        listing.put_one(str(kind.name), name, dirs, options)
+        listing.put_one(kind, name, dirs, options)
+
+    return group
 
 
-_list_and_show(rules, "ID", "List every rule.", "Print one rule: its evidence, its sentences and its advice.")
-_list_and_show(
-    steps, "ID", "List every step, and the rules that advise it.",
+rules = _listed("rules", _RULES, "List every rule.", "Print one rule: its evidence, its sentences and its advice.")
+steps = _listed(
+    "steps", _STEPS, "List every step, and the rules that advise it.",
     "Print one step: when Spark takes it, and its price.\n\n"
     "For whom it is, when Spark takes it, what it saves and costs, and how it is undone.",
 )  # fmt: skip
-_list_and_show(
-    metrics, "NAME", "List every metric with its unit.\n\nAs JSON also with its meaning.",
-    "Print one metric.",
-)  # fmt: skip
-_list_and_show(
-    facts, "NAME", "List every fact with its values, and where it is found.",
+metrics = _listed(
+    "metrics", _METRICS, "List every metric with its unit.\n\nAs JSON also with its meaning.", "Print one metric."
+)
+facts = _listed(
+    "facts", _FACTS, "List every fact with its values, and where it is found.",
     "Print one fact: what it is, its values, where it is found.",
 )  # fmt: skip
 

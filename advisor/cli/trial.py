@@ -57,7 +57,7 @@ _PAIR: dict[str, Any] = {"multiple": True, "metavar": "KEY=VALUE"}
 @click.option("--safe-sink", is_flag=True,
               help="You promise that the sink (foreach, foreachBatch) writes only below setup.path()")  # fmt: skip
 @click.option("--safe-source", is_flag=True, help="You promise that reading takes no data away from other readers.")
-@output_options("text", "json", "markdown", "html")
+@output_options("text", "json", "markdown")
 def trial(function: str, **options: Any) -> None:
     """Carry out the trial and print its result."""
     from advisor import catalogue

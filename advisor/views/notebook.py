@@ -15,10 +15,25 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def findings(report: Report) -> pd.DataFrame:
+class Findings(pd.DataFrame):
+    """A data frame of which a cell shows every sentence whole, and none as a formula."""
+
+    @property
+    def _constructor(self) -> type[Findings]:
+        return Findings
+
+    def _repr_html_(self) -> str:
+        with pd.option_context(
+            "display.max_colwidth", None, "display.max_columns", None, "display.html.use_mathjax", False
+        ):
+            shown: str = super()._repr_html_()  # type: ignore[misc]
+        return shown
+
+
+def findings(report: Report) -> Findings:
     """One row per finding: its query, the step that it advises and what that saves first, names of machines last."""
     rows = [row for query in report.queries for row in _rows(query)]
-    return pd.DataFrame(rows, columns=list(COLUMNS))
+    return Findings(rows, columns=list(COLUMNS))
 
 
 def _rows(query: QueryEntry) -> Iterator[dict[str, Any]]:

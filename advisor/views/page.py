@@ -1,4 +1,4 @@
-"""The report, a comparison or a trial as one HTML page that opens offline and asks nothing of a network."""
+"""The report as one HTML page that opens offline and asks nothing of a network."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from importlib.resources import files
 from markupsafe import Markup
 
 from advisor import fleet
-from advisor.contract import Comparisons, QueryEntry, Report, Trial
+from advisor.contract import QueryEntry, Report
 from advisor.report.series import fewer
-from advisor.views.cards import cell_style, comparison_as_html, of_query
+from advisor.views.cards import of_query
 from advisor.views.charts import charts, drawn
 from advisor.views.charts.chart import style
 from advisor.views.clean import clean_all
@@ -30,8 +30,6 @@ DRAWN = 50
 """The most pressing queries, which get charts of their batches: each takes some tenths of a second and 100 kB."""
 POINTS = (800, 160)
 """Batches that a chart shows at most: on the page of one query, and of several."""
-_AROUND = "html { background: light-dark(#fbfbf9, #14171c); } body.sla { margin: 0 auto; }"
-"""The card in the middle, its paper all around; a card's own style reaches nothing outside it."""
 
 
 def report_as_page(report: Report) -> str:
@@ -60,17 +58,6 @@ def report_as_page(report: Report) -> str:
     )  # fmt: skip
 
 
-def comparison_as_page(found: Comparisons | Trial) -> str:
-    """The card of a comparison or a trial on a page that runs no script."""
-    return environment(html=True).get_template("page/alone.html.j2").render(
-        title="Trial" if isinstance(found, Trial) else "Comparison",
-        card=Markup(comparison_as_html(found)),
-        style=Markup(_AROUND),
-        policy=_policy("", _AROUND, cell_style()),
-        version=found.advisor_version,
-    )  # fmt: skip
-
-
 def _article(report: Report, chosen: Selection, number: int, among: int) -> str:
     return environment(html=True).get_template("page/query.html.j2").render(
         of_query(report, chosen),
@@ -96,9 +83,9 @@ def packed(articles: Sequence[str]) -> list[str]:
     return [base64.b64encode(gzip.compress(json.dumps(part).encode(), mtime=0)).decode() for part in parts]
 
 
-def _policy(script: str, *styles: str) -> str:
-    """The Content-Security-Policy that lets a browser run this script, use these styles, and request nothing."""
-    allowed = f"style-src {' '.join(map(_hash, styles))}; script-src {_hash(script)}"
+def _policy(script: str, look: str) -> str:
+    """The Content-Security-Policy that lets a browser run this script, use this style, and request nothing."""
+    allowed = f"style-src {_hash(look)}; script-src {_hash(script)}"
     return f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"
 
 

@@ -15,7 +15,7 @@ from advisor.contract import as_json, in_pieces, plain
 from advisor.vocabulary import Level, worst
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from advisor.views.notebook import Findings
 
 
 class Shown:
@@ -44,12 +44,6 @@ class Shown:
         from advisor.views.comparison import comparison_as_markdown  # noqa: PLC0415
 
         return comparison_as_markdown(self.typed)
-
-    def to_html(self) -> str:
-        """One HTML page that opens offline: what was promised and measured, then the numbers."""
-        from advisor.views.page import comparison_as_page  # noqa: PLC0415
-
-        return comparison_as_page(self.typed)
 
     def _repr_html_(self) -> str:
         from advisor.views.cards import comparison_as_html  # noqa: PLC0415
@@ -150,7 +144,7 @@ class Report(Shown):
         return report_as_html(self._drawn)
 
     @property
-    def findings(self) -> pd.DataFrame:
+    def findings(self) -> Findings:
         """One row per finding: query, step and gain first, then level, what it stands on, rule; ids last."""
         from advisor.views.notebook import findings  # noqa: PLC0415
 

@@ -67,12 +67,6 @@ def test_a_step_that_spark_refuses_was_not_made() -> None:
     assert [step.id for step in _advised(side, side)] == ["yes", "if"]
 
 
-def test_a_comparison_is_a_page_too(slow: str, fast: str, tmp_path: Path) -> None:
-    page = tmp_path / "page.html"
-    assert command(slow, fast, "--format", "html", "--output", str(page)).exit_code == 0
-    assert "Content-Security-Policy" in page.read_text(encoding="utf-8")
-
-
 def test_one_query_on_each_side_is_compared_whatever_its_id(slow: str, fast: str) -> None:
     found = advisor.compare(slow, fast)
     entry = found.data["comparisons"][0]

@@ -25,7 +25,7 @@ from advisor.views.comparison import comparison_as_markdown, comparison_as_text
 from advisor.views.fleet import fleet_as_markdown, fleet_as_text
 from advisor.views.markdown import report_as_markdown
 from advisor.views.notebook import findings
-from advisor.views.page import comparison_as_page, report_as_page
+from advisor.views.page import report_as_page
 from advisor.views.terminal import report_as_text
 from tests.made import event
 from tests.views.reports import dead, plain_report, report, said, slow
@@ -204,17 +204,16 @@ def test_as_a_comparison() -> None:
     assert_is_text(comparison_as_text(shown))
     assert_is_markdown(comparison_as_markdown(shown), comparison_as_markdown(meant))
     assert_is_html(comparison_as_html(shown), comparison_as_html(meant))
-    assert_is_html(comparison_as_page(shown), comparison_as_page(meant))
 
 
 def test_as_a_trial() -> None:
     words = trial("words")
-    markdown, page = comparison_as_markdown(words), comparison_as_page(words)
+    markdown, page = comparison_as_markdown(words), comparison_as_html(words)
     for name in filter(str.split, NAMES):
         shown = trial(name)
         assert_is_text(comparison_as_text(shown))
         assert_is_markdown(comparison_as_markdown(shown), markdown)
-        assert_is_html(comparison_as_page(shown), page)
+        assert_is_html(comparison_as_html(shown), page)
 
 
 @pytest.mark.parametrize("change", ["appeared", "worse", "gone"])

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import re
-from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +11,8 @@ from markupsafe import escape
 
 from advisor.api import analyze
 from advisor.views.notebook import COLUMNS
-from advisor.views.page import comparison_as_page
 from advisor.views.shown import Report
 from tests.views.reports import finding, report, slow
-from tests.views.test_comparison import compared, faster
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "sample_progress" / "LG001" / "kafka-to-kafka-4.0.0"
@@ -61,7 +56,7 @@ def test_findings_begin_with_what_a_reader_wants() -> None:
     frame = Report(report(query)).findings
     assert list(frame.columns) == list(COLUMNS) and list(frame.columns[:4]) == ["query", "step", "gain", "level"]
     assert frame.columns[-1] == "run_id"
-    assert frame.loc[0, "says"] == said
+    assert said in frame._repr_html_() and said in frame[["says"]]._repr_html_()
     assert frame.loc[0, "step"] == "no setting is known that helps"
 
 
@@ -77,16 +72,6 @@ def test_the_report_reads_single_batches_again_at_most_once(shown: Report) -> No
     one._repr_html_(), one.to_html()
     assert asked == [1]
     assert "series" not in str(shown.data["queries"][0].keys())
-
-
-def test_a_comparison_is_a_page_of_its_own_that_runs_nothing() -> None:
-    page = comparison_as_page(compared(faster() | {"says": "<script>alert(1)</script>"}))
-    styles = re.findall(r"<style>(.*?)</style>", page, re.S)
-    assert styles and all(
-        base64.b64encode(hashlib.sha256(style.encode()).digest()).decode() in page for style in styles
-    )
-    assert "default-src 'none'" in unescape(page) and "<script" not in page and "onclick" not in page
-    assert page.count("<table>") == 1
 
 
 @pytest.mark.parametrize(

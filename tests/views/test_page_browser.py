@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from advisor.api import analyze
-from advisor.views.page import comparison_as_page, report_as_page
+from advisor.views.page import report_as_page
 from tests.views.chromium import Opened
 from tests.views.reports import report, slow
-from tests.views.test_comparison import compared, faster
 
 pytestmark = pytest.mark.browser
 SAMPLES = Path(__file__).parents[2] / "sample_progress"
@@ -148,13 +147,6 @@ def test_axe_finds_nothing_serious(context: Any, one: Path, many: Path, scheme: 
         assert not serious, json.dumps(
             [(one["id"], [n["html"] for n in one["nodes"][:2]]) for one in serious], indent=1
         )
-
-
-def test_a_comparison_opens_without_a_request_or_a_complaint(context: Any, tmp_path: Path) -> None:
-    (tmp_path / "compared.html").write_text(comparison_as_page(compared(faster())), encoding="utf-8")
-    opened = Opened(context, tmp_path / "compared.html")
-    assert opened.said == [] and opened.asked == [(tmp_path / "compared.html").as_uri()]
-    assert opened.page.locator(".verdict").is_visible()
 
 
 WIDTHS = {"light": 1000, "dark": 1000, "phone": 360, "print": 718}
