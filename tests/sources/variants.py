@@ -275,8 +275,6 @@ VARIANTS: dict[str, bytes] = {
     "docker around structured": glued(json.dumps({"log": structured(event) + "\n"}) for event in made()),
     "CRLF": log().replace(b"\n", b"\r\n"),
     "colours": log("\x1b[32m26/03/01 02:00:01\x1b[0m INFO ProgressReporter: ").replace(b" : ", b"\x1b[0m : "),
-    "HTML entities": log().replace(b'"', b"&quot;"),
-    "smart quotes": log().replace(b' "', " “".encode()).replace(b'" ', "” ".encode()).replace(b'",', "”,".encode()),
     "byte order mark": b"\xef\xbb\xbf" + log(),
     "trailing commas": log().replace(b'"numOutputRows" : 10', b'"numOutputRows" : 10,'),
 }  # fmt: skip

@@ -15,8 +15,7 @@ _FOREIGN = re.compile(
 )
 _TAG = rb"\[[\w./-]{1,80}\]"
 """A name in brackets before each line, as of a pod."""
-_MARKS = re.compile(rb"""(?:[^"'{}\[\]&\xe2]|""" + _TAG + rb""")*?(?=u?["'{}\]&\xe2]|\[(?!""" + _TAG[2:] + rb""")|$)""")
-_NAMED = re.compile(rb"(?<!\w)(?:\w+\()?\w+\s?=")
+_MARKS = re.compile(rb"""(?:[^"'{}\[\]]|""" + _TAG + rb""")*?(?=u?["'{}\]]|\[(?!""" + _TAG[2:] + rb""")|$)""")
 _KEY = re.compile(rb"\w+")
 _ZEROS = bytes.maketrans(b"123456789", b"0" * 9)
 _NAME = re.compile(rb"[A-Za-z]{2}")
@@ -26,25 +25,13 @@ _QUOTED = re.compile(
 )
 _ESCAPE = re.compile(rb"\\([nrt])")
 _CLOSES = rb"(?P<closes>(?=\s*(?:[:,}\])]|$)))?"
-_ODD = rb"(?:&quot;|&#34;|\xe2\x80[\x9c-\x9e]|(?P<single>&apos;|&#39;|&#x27;|\xe2\x80[\x98\x99]))"
-_ODD_QUOTE = re.compile(rb"(?m:" + _ODD + _CLOSES + rb")")
 _ESCAPED_QUOTE = re.compile(rb"""(?m:(?<!\\)\\+(?:"|(?P<single>'))""" + _CLOSES + rb")")
 _DOUBLED_QUOTE = re.compile(rb'(?m:\\?""(?P<single>(?!))?' + _CLOSES + rb")")
 _OUTER_QUOTE = re.compile(rb'"(?=[^"\n]*\{\s*"")|(?<=\})"(?=\s*(?:[,;\t\r\n]|$))')
-
-_OF_DOUBLE, _OF_SINGLE = r'"(?:[^"\\\n]|\\.)*(?P<double>")?', r"'(?:[^'\\\n]|\\.)*(?P<single>')?"
-_STRINGS = {
-    quotes: re.compile(
-        "|".join([r'(?P<triple>"""|\'\'\')', *(one for one in (_OF_DOUBLE, _OF_SINGLE) if one[0] in quotes)])
-    )
-    for quotes in ("\"'", '"', "'", "")
-}
-"""Strings, closed or not, by the quotes that may begin one."""
-_BRACKET = re.compile(r"[{}\[\]()]")
-_OPENS_WITH_A_KEY = re.compile(r"""\{\s*["']\w+["']\s*:""")
-_KEYWORD = re.compile(r"\s*\w+\s?=\s?(?:[\w\"'{\[(-]|$)")
+_STRING = re.compile(rb"""\"{3}|'{3}|"(?:[^"\\\n]|\\.)*"?|(?<=[{\[,:( u])'(?:[^'\\\n]|\\.)*'?""")
 _OF_A_RECORD = re.compile(
-    r"""\s*(?:u?["'][^"'\n]*["']?\s{0,20}[:,]|\w+\s*:|[{}\[\]]|\.\.\.|\xe2\x80\xa6|//|\#|/\*|$)"""
+    rb"""\s*(?:u?["'][^"'\n]*["']?\s{0,20}[:,]|\w+\s*:|[{}\[\]]|\.\.\.|\xe2\x80\xa6|//|\#|/\*|$)"""
+    rb"""|[^\n]*(?:\{\s*["']\w+["']\s*:|[{\[]\s*$)"""
 )
 
 
@@ -54,22 +41,13 @@ def cleared(raw: bytes, anchor: int) -> bytes:
     text = _FOREIGN.sub(_blank, _without(raw, _repeated(raw, line)))
     if _QUOTED.match(text[line : len(text) if end < 0 else end]):
         return _unquoted(text, line)
-    marks = _MARKS.match(_before(text, line, anchor))  # of comments, of a collector
+    marks = _MARKS.match(text[line:anchor])  # of comments, of a collector
     text = _without(text, marks[0].strip() if marks else b"")
     key = _KEY.match(text, anchor)
     behind = text[key.end() : key.end() + 2] if key else b""
     if behind[:1] == b"\\" or b"\\n" in text[max(line, anchor - 40) : anchor]:
-        text = _unescaped(text)
-    elif behind == b'""':
-        text = _DOUBLED_QUOTE.sub(_quote, _OUTER_QUOTE.sub(b" ", text))
-    return _ODD_QUOTE.sub(_quote, text)
-
-
-def _before(text: bytes, line: int, anchor: int) -> bytes:
-    """Return what stands before a key in its line; of a key of a call what stands before its first argument."""
-    before = text[line:anchor]
-    keyword = _KEYWORD.match(text[anchor : anchor + 40].decode("latin-1"))
-    return _NAMED.split(before, maxsplit=1)[0] if keyword else before
+        return _unescaped(text)
+    return _DOUBLED_QUOTE.sub(_quote, _OUTER_QUOTE.sub(b" ", text)) if behind == b'""' else text
 
 
 def _without(text: bytes, prefix: bytes) -> bytes:
@@ -122,47 +100,18 @@ def _quote(match: re.Match[bytes]) -> bytes:
     return quote + blanks if match["closes"] is not None else blanks + quote
 
 
-def opens_at(text: str, anchor: int) -> int:
+def opens_at(text: bytes, anchor: int) -> int:
     """Return where the record opens that has a key at `anchor`: at its bracket, else at its first key."""
-    keywords = bool(_KEYWORD.match(text, anchor))
-    skipped = "" if keywords else "()"
-    depth, stop = 0, anchor
-    while True:
-        line = text.rfind("\n", 0, stop) + 1
-        for bracket in reversed(list(_BRACKET.finditer(_without_strings(text[line:stop])))):
-            if bracket[0] in skipped:
-                continue
-            depth += 1 if bracket[0] in "}])" else -1
-            if depth < 0:
-                return line + bracket.start()
-        above = text[text.rfind("\n", 0, max(0, line - 1)) + 1 : max(0, line - 1)]
-        if not line or not (_is_of_a_record(above) or (keywords and _is_of_a_call(above))):
-            return line + _first_quote(text[line:stop]) if stop == anchor else line
-        stop = line - 1
-
-
-def _without_strings(line: str) -> str:
-    """Return the line with blanks for its strings; a quote that nothing closes begins none, nor do those behind it."""
-    parts: list[str] = []
-    at, kept, quotes = 0, 0, "\"'"
-    while found := _STRINGS[quotes].search(line, at):
-        if found.lastgroup is None:
-            quotes, at = quotes.replace(found[0][0], ""), found.start() + 1
-            continue
-        at = found.end()
-        parts += line[kept : found.start()], " " * len(found[0])
-        kept = at
-    return "".join([*parts, line[kept:]])
-
-
-def _is_of_a_record(line: str) -> bool:
-    return bool(_OF_A_RECORD.match(line) or _OPENS_WITH_A_KEY.search(line)) or line.rstrip().endswith(("{", "["))
-
-
-def _is_of_a_call(line: str) -> bool:
-    return bool(_KEYWORD.match(line)) or line.rstrip().endswith(("(", ")", "),"))
-
-
-def _first_quote(before: str) -> int:
-    """Return where the first key stands in a line that may begin with other words."""
-    return min((at for at in (before.find('"'), before.find("'")) if at >= 0), default=0)
+    line = first = text.rfind(b"\n", 0, anchor) + 1
+    while first and _OF_A_RECORD.match(text[text.rfind(b"\n", 0, first - 1) + 1 : first - 1]):
+        first = text.rfind(b"\n", 0, first - 1) + 1
+    opened: list[int] = []
+    above = _STRING.sub(_blank, text[first:anchor])
+    for at, mark in enumerate(above, first):
+        if mark in b"{[":
+            opened.append(at)
+        elif mark in b"}]" and opened:
+            opened.pop()
+    if opened or first < line:
+        return opened[-1] if opened else first
+    return min((at for at in (text.find(b'"', line, anchor), text.find(b"'", line, anchor)) if at >= 0), default=line)

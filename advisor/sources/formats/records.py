@@ -30,9 +30,7 @@ _BRACES_BACK = 8
 _WORDS = (b"durationM", b"triggerDetails")
 _RUN_KEY = b'"runId"'
 _OF_STATE = b"stateOperators"
-_ANCHOR = re.compile(
-    rb"(?:durationM(?:s|illis)|triggerDetails)(?=\\*[\"'](?!\s{0,9}[\])])|&quot;|&#34;|\xe2\x80\x9d|\s?[:=]\s?\{|\s?=\s?(?:Row|dict|SimpleNamespace)\()"
-)
+_ANCHOR = re.compile(rb"(?:durationM(?:s|illis)|triggerDetails)(?=\\*[\"'](?!\s{0,9}[\])])|\s?[:=]\s?\{)")
 """What asks for the key, as `lastProgress["durationMs"]`, is code."""
 _HEAD = re.compile(rb"""\{[\s#/*|]*["']id["']\s*:""")
 _KEY = re.compile(rb"""\w+\\*["']?""")
@@ -214,7 +212,7 @@ class _Cleared:
 
     def partial(self, reason: str) -> Found | None:
         """Return the record around the key as far as it goes; None when nothing there can be read."""
-        begin = opens_at(self._text.decode("latin-1"), self._anchor)
+        begin = opens_at(self._text, self._anchor)
         text = self._text[begin:].decode("utf-8", "replace")
         fragment = read_fragment(text)
         partial = of_fragment(fragment)
