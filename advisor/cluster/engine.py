@@ -19,13 +19,12 @@ from advisor.cluster.judging import Shape, Summary, T, families, judge_groups, n
 from advisor.cluster.rows import KEYS, KINDS, Done, Row, batches_frame, opened_frame, rows_again
 from advisor.cluster.saving import Saved, Table, changed, saved_tables
 from advisor.cluster.session import explained, settings, ship
-from advisor.cluster.units import Unit, grown, kinds, planned, tasks
+from advisor.cluster.units import Unit, grown, planned, tasks
 from advisor.errors import InputError
 from advisor.redaction import redact
 from advisor.report import Asked
 from advisor.report.absent import Span, whole
 from advisor.report.assemble import refuse_many
-from advisor.sources.containers import all_of
 from advisor.sources.files import is_empty, nothing_found
 from advisor.sources.formats.records import LONGEST_PIECE, early_piece
 from advisor.sources.harvest import LINE_UNKNOWN, MOST_BROKEN, Lines, Stretch
@@ -155,8 +154,7 @@ class _Hearing:
         reading = _counts(rows, self._given.inputs, summaries)
         named = any(kind == "run" for _, note in found for kind, _ in named_in(note))
         if not named and is_empty(reading):
-            they_are = all_of(kinds([one.path for one in self._given.inputs]))
-            raise InputError(*nothing_found(self._paths, reading, *they_are))
+            raise InputError(*nothing_found(self._paths, reading))
         by_jvm = sum(len(log.files) for log in self._given.by_jvm)
         if not summaries and not found:
             return Judged(reading, [], by_jvm)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from io import BytesIO
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import NamedTuple
 
 from advisor.errors import InputError
 from advisor.sources import containers
-from advisor.sources.codecs import BLOCK, Source, Torn, blocks, is_packed
+from advisor.sources.codecs import is_packed
 from advisor.sources.formats import HEAD, driverlog, format_of, named, records
 from advisor.sources.paths import Input
 from advisor.sources.random_access import Place, opened
@@ -163,8 +162,6 @@ def _numbered(parts: Iterable[Unit], size: int) -> Iterator[tuple[int, Unit]]:
 
 _STEP = 4 << 20
 _OVERLAP = 4096
-_FEW = 50
-"""Files whose beginnings the driver reads by itself."""
 
 
 def look(path: str, start: int, end: int) -> Look:
@@ -173,25 +170,11 @@ def look(path: str, start: int, end: int) -> Look:
         with opened(path) as place:
             head = place.read(0, HEAD)
             form = format_of(head)
-            if form.tells or containers.container(head) or is_packed(head[:16], place):
+            if form.tells or containers.packed(head) or is_packed(head[:16], place):
                 return Look(whole=True)
             return Look(form.name) if form.by_line else _marks(place, start, end)
     except (OSError, InputError):
         return Look(whole=True)
-
-
-def kinds(paths: Sequence[str]) -> list[str | None]:
-    """What files are that can be no logs, None for one that may be one; of many files nothing is asked."""
-    return [_container(path) for path in paths] if len(paths) <= _FEW else []
-
-
-def _container(path: str) -> str | None:
-    try:
-        with opened(path) as place:
-            first = next(blocks(Source(BytesIO(place.read(0, BLOCK)))), b"")
-    except (OSError, InputError, Torn):
-        return None
-    return containers.container(first[: containers.HEAD])
 
 
 def _marks(place: Place, start: int, end: int) -> Look:

@@ -1,4 +1,4 @@
-"""Decodes one progress event of any Spark version (2.0 to 4.3, Databricks) into a typed record."""
+"""Decodes one progress event of any Spark version (2.1 to 4.3, Databricks) into a typed record."""
 
 from advisor.progress.decoding import UNUSUAL, decode, decode_usual, from_object
 from advisor.progress.partial import FROM_UI, INPUT_RATE, PARTS, UNNAMED, Partial

@@ -1,6 +1,6 @@
 """Decode one progress event: fast in its usual shape, patiently in any other.
 
-Other shapes: numbers as strings, other spellings, missing keys, Spark 2.0, dicts as Python prints them.
+Other shapes: numbers as strings, other spellings, missing keys, dicts as Python prints them.
 """
 
 from __future__ import annotations
@@ -137,8 +137,6 @@ def is_event(thing: object) -> bool:
     """Return whether a parsed object looks like a progress event, whole or not."""
     if not isinstance(thing, dict):
         return False
-    if "triggerDetails" in thing:
-        return "sourceStatuses" in thing
     return ("durationMs" in thing or "durationMillis" in thing) and ("timestamp" in thing or "runId" in thing)
 
 
@@ -146,8 +144,6 @@ def from_object(thing: Any) -> Progress:
     """Return the event in a parsed JSON object or Python dict; Broken when it is none, or its meaning not clear."""
     if not isinstance(thing, dict):
         raise Broken("no JSON object")
-    if "triggerDetails" in thing:
-        thing = _of_spark_2_0(thing)
     event = _event(in_latest_words(thing))
     return event if event.num_input_rows is not None else with_totals(event)
 
@@ -256,57 +252,3 @@ _READERS: dict[str, Callable[[Any, str], Any]] = {
     "metrics.": _metric,
 }
 """What reads a plain value under a key, or under any key within a map; what no reader knows is left out."""
-
-
-def _of_spark_2_0(status: dict[str, Any]) -> dict[str, Any]:
-    """Spark 2.0's query status in later words.
-
-    It times everything but the batch's own job; addBatch is what the other phases leave of the full trigger.
-    """
-    details = _object(status, "triggerDetails")
-    durations = {name: details[key] for key, name in _LATENCIES_2_0.items() if key in details}
-    if str(details.get("isDataPresentInTrigger")).lower() == "true" and "triggerExecution" in durations:
-        parts = {name: _duration(value, name) for name, value in durations.items() if value is not None}
-        durations["addBatch"] = max(0, 2 * parts["triggerExecution"] - sum(parts.values()))
-    sources = status.get("sourceStatuses") or []
-    if not isinstance(sources, list):
-        raise Broken(f"sourceStatuses: {_shown(sources)} is no list")
-    return {
-        "id": status.get("id"),
-        "name": status.get("name"),
-        "timestamp": details.get("timestamp.triggerStart", status.get("timestamp")),
-        "batchId": details.get("batchId"),
-        "numInputRows": details.get("numRows.input.total"),
-        "inputRowsPerSecond": status.get("inputRate"),
-        "processedRowsPerSecond": status.get("processingRate"),
-        "durationMs": durations,
-        "sources": [_source_2_0(source) for source in sources if isinstance(source, dict)],
-        "sink": {"description": _object(status, "sinkStatus").get("description")},
-    }
-
-
-def _object(thing: dict[str, Any], key: str) -> dict[str, Any]:
-    found = thing.get(key)
-    if found is not None and not isinstance(found, dict):
-        raise Broken(f"{key}: {_shown(found)} is no object")
-    return found or {}
-
-
-def _source_2_0(source: dict[str, Any]) -> dict[str, Any]:
-    details = _object(source, "triggerDetails")
-    return {
-        "description": source.get("description"),
-        "endOffset": source.get("offsetDesc"),
-        "numInputRows": details.get("numRows.input.source"),
-        "inputRowsPerSecond": source.get("inputRate"),
-        "processedRowsPerSecond": source.get("processingRate"),
-    }
-
-
-_LATENCIES_2_0 = {
-    "latency.fullTrigger": "triggerExecution",
-    "latency.getOffset.total": "getOffset",
-    "latency.getBatch.total": "getBatch",
-    "latency.offsetLogWrite": "walCommit",
-    "latency.optimizer": "queryPlanning",
-}

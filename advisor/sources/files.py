@@ -16,7 +16,7 @@ from advisor.batches import SCHEMA, Broken, Chunks, Overrun, Reading, table_of_s
 from advisor.errors import PROGRESS_NEEDS_INFO, InputError
 from advisor.facts import Sighting
 from advisor.sources import saved
-from advisor.sources.containers import NOT_READ, all_of
+from advisor.sources.containers import NOT_READ
 from advisor.sources.paths import Input, expand, is_address, shown
 from advisor.sources.scan import Scan
 from advisor.sources.sightings.line import torn
@@ -96,7 +96,6 @@ class _Parts:
         self._broken: list[Broken] = []
         self._overruns: list[Overrun] = []
         self._pasted: list[list[Sighting]] = []
-        self._containers: list[str | None] = []
         self._heads: list[bytes] = []
         self._saved: list[Reading] = []
         self._files = 0
@@ -118,7 +117,6 @@ class _Parts:
         self._tell([*scan.sightings, *(torn(scan.broken, one.log) if memory else [])])
         self._overruns += scan.harvest.overruns
         self._pasted += [scan.pasted_error] if scan.pasted_error else []
-        self._containers.append(scan.container)
         self._heads += [scan.head] if scan.head else []
 
     def _tell(self, sightings: Iterable[Sighting]) -> None:
@@ -129,11 +127,10 @@ class _Parts:
             self._sightings = []
 
     def instead(self) -> tuple[str | None, str | None]:
-        """(what the files seem to be that hold nothing, what to give instead), as far as something shows it."""
+        """(what the one file that holds nothing seems to be, what to give instead), as far as something shows it."""
         from advisor.catalogue import clue_alone  # noqa: PLC0415 - few inputs need what a quarter of a second imports
 
-        says, give = all_of(self._containers)
-        return (says, give) if says or len(self._heads) != 1 else clue_alone(self._heads[0])
+        return clue_alone(self._heads[0]) if len(self._heads) == 1 else (None, None)
 
     def pasted_error(self) -> list[Sighting]:
         """Return how the query ended whose stack trace one file holds; of several nobody knows whether they are one."""
@@ -174,8 +171,8 @@ def nothing_found(
     if not reading.bytes and not says:
         empty = "is empty" if reading.files == 1 else "hold nothing" if len(paths) > 1 else "holds no log"
         return where, empty, "give a log with progress: docs/get-a-log.md"
+    if packed := [one.reason for one in reading.broken if one.reason.startswith(NOT_READ)]:
+        says, _, give = packed[0].partition("; ")
     found = f"no streaming progress in {files} ({reading.bytes:,} bytes){f': {says}' if says else ''}"
-    if give:
-        return where, found, give
-    give = "give a driver log, an event log, or lines of progress JSON (query.lastProgress, not query.status)"
-    return where, found, f"{give}. {PROGRESS_NEEDS_INFO}"
+    usual = "give a driver log, an event log, or lines of progress JSON (query.lastProgress, not query.status)"
+    return where, found, give or f"{usual}. {PROGRESS_NEEDS_INFO}"

@@ -192,9 +192,8 @@ def _followed(one: Input) -> _Plain | _Packed:
         raise InputError(one.path, error.strerror or type(error).__name__, "give files that can be read") from None
     if is_packed(head[:16]):
         return _Packed(one)
-    says, give = containers.all_of([containers.container(head)])
-    if says and give and one.named and not head.isascii():  # a log may begin with any letters
-        raise InputError(shown(one.path), says, give)
+    if (give := containers.packed(head)) and one.named:
+        raise InputError(shown(one.path), containers.NOT_READ, give)
     return _Plain(one)
 
 

@@ -44,8 +44,8 @@ class Scan:
         self._format: Format | None = None
         self.position = 0
         self._failed: list[Broken] = []
-        self.container: str | None = None
-        """What the file is that can be no log, once its beginning was read."""
+        self._unpack: str | None = None
+        """What to do with the file if it is packed, once its beginning was read."""
         self.head = b""
         """How a file begins in which nothing was found."""
         self.pasted_error: list[Sighting] = []
@@ -59,8 +59,9 @@ class Scan:
     @property
     def broken(self) -> list[Broken]:
         """What could not be read of the file, so far."""
-        why = None if self.harvest.anything else containers.packed(self.container)
-        return [*self._failed, *([Broken(self.harvest.file, 0, 0, why)] if why else []), *self.harvest.broken]
+        give = None if self.harvest.anything else self._unpack
+        packed = [Broken(self.harvest.file, 0, 0, f"{containers.NOT_READ}; {give}")] if give else []
+        return [*self._failed, *packed, *self.harvest.broken]
 
     def read(self, path: str, *, history: bool, reached: Callable[[int], None] = lambda _: None) -> int:
         """Read the whole file at `path`, and return how many bytes it held; `reached` hears how far it is read.
@@ -90,7 +91,7 @@ class Scan:
         self.position = window.base + len(window.buffer)
         if self._format is None:
             self.head = bytes(window.buffer[:_HEAD])
-            self.container = containers.container(bytes(window.buffer[: containers.HEAD]))
+            self._unpack = containers.packed(bytes(window.buffer[: containers.HEAD]))
             self._format = format_of(bytes(window.buffer[:HEAD]))
             self._reader = self._format.reader()
         resume = self._reader(window, self.harvest)

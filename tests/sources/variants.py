@@ -106,44 +106,6 @@ def event_log() -> bytes:
     return ("\n".join(lines) + "\n").encode()
 
 
-def event_log_2_0() -> bytes:
-    """An event log of Spark 2.0: another schema, milliseconds as strings."""
-    details = {
-        "triggerId": "1",
-        "isDataPresentInTrigger": "true",
-        "latency.getOffset.total": "4",
-        "latency.getBatch.total": "0",
-        "latency.offsetLogWrite": "30",
-        "latency.optimizer": "9",
-        "latency.fullTrigger": "300",
-        "numRows.input.total": "10",
-    }
-    source = {
-        "description": "KafkaSource[Subscribe[orders]]",
-        "offsetDesc": "[15]",
-        "inputRate": 10.5,
-        "processingRate": 33.0,
-        "triggerDetails": {"numRows.input.source": "10"},
-    }
-    lines = []
-    for number in range(3):
-        start = str(1772330400000 + 1000 * number)
-        status = {
-            "name": "made",
-            "id": 0,
-            "timestamp": int(start),
-            "inputRate": 10.5,
-            "processingRate": 33.0,
-            "latency": 320.0,
-            "sourceStatuses": [source],
-            "sinkStatus": {"description": "ForeachSink", "offsetDesc": "[15]"},
-            "triggerDetails": details | {"timestamp.triggerStart": start},
-        }
-        name = "org.apache.spark.sql.streaming.StreamingQueryListener$QueryProgressEvent"
-        lines.append(compact({"Event": name, "queryStatus": status}))
-    return ("\n".join(lines) + "\n").encode()
-
-
 def notebook() -> bytes:
     """An exported notebook of Databricks, with events in its outputs, one of them as lists of lines."""
     first, second, third = made()
@@ -238,7 +200,6 @@ VARIANTS: dict[str, bytes] = {
     "12 progress bar before the header": log(f"{_BAR}26/03/01 02:00:01 INFO ProgressReporter: "),
     "12 progress bar before structured": glued(_BAR + structured(event) for event in made()),
     "13 event log": event_log(),
-    "14 event log of Spark 2.0": event_log_2_0(),
     "16 notebook": notebook(),
     "17 Python print": glued(f">>> {event!r}" for event in made()),
     "17 Python pprint": glued(pformat(event) for event in made()),

@@ -92,14 +92,14 @@ def _event(line: bytes) -> Progress:
 
 
 def _any_event(line: bytes) -> Progress:
-    """Return the event in a line, of Spark 2.0 (`queryStatus`) and with numbers as strings, too; Broken without one."""
+    """Return the event in a line, with numbers as strings, too; Broken without one."""
     with suppress(*UNUSUAL):
         return _event(line)
     try:
         thing = msgspec.json.decode(line)
     except UNUSUAL:
         raise Broken("a line of an event log that is no JSON") from None
-    return from_object(thing.get("progress") or thing.get("queryStatus"))
+    return from_object(thing.get("progress"))
 
 
 def telling_lines(buffer: Buffer, begin: int, end: int) -> Iterator[tuple[int, bytes, bytes]]:

@@ -27,10 +27,10 @@ _ANCHORS_INSIDE = 8
 _DEEPEST = 4
 _BRACES_BACK = 8
 
-_WORDS = (b"durationM", b"triggerDetails")
+_WORD = b"durationM"
 _RUN_KEY = b'"runId"'
 _OF_STATE = b"stateOperators"
-_ANCHOR = re.compile(rb"(?:durationM(?:s|illis)|triggerDetails)(?=\\*[\"'](?!\s{0,9}[\])])|\s?[:=]\s?\{)")
+_ANCHOR = re.compile(rb"durationM(?:s|illis)(?=\\*[\"'](?!\s{0,9}[\])])|\s?[:=]\s?\{)")
 """What asks for the key, as `lastProgress["durationMs"]`, is code."""
 _HEAD = re.compile(rb"""\{[\s#/*|]*["']id["']\s*:""")
 _KEY = re.compile(rb"""\w+\\*["']?""")
@@ -105,7 +105,7 @@ def note_torn(buffer: Buffer, begin: int, end: int, harvest: Harvest) -> None:
 
 def find_events(buffer: Buffer, begin: int, end: int, depth: int = 0) -> Iterator[Found]:
     """Find every event that stands in [begin, end) of `buffer`, and every one that is broken, in order."""
-    anchors = sorted(anchor for word in _WORDS for anchor in _anchors(buffer, word, begin, end))
+    anchors = list(_anchors(buffer, begin, end))
     position = begin
     while (at := bisect_left(anchors, position)) < len(anchors):
         anchor, following, *_ = (*anchors[at : at + 2], end)
@@ -118,18 +118,18 @@ def find_events(buffer: Buffer, begin: int, end: int, depth: int = 0) -> Iterato
         position = last
 
 
-def _anchors(buffer: Buffer, word: bytes, begin: int, end: int) -> Iterator[int]:
-    """Yield where keys stand that begin with a word and that only events have, each once."""
-    at = buffer.find(word, begin, end)
+def _anchors(buffer: Buffer, begin: int, end: int) -> Iterator[int]:
+    """Yield where keys stand that only events have."""
+    at = buffer.find(_WORD, begin, end)
     while at >= 0:
         if _ANCHOR.match(buffer[at : at + 40]):
             yield at
-        at = buffer.find(word, at + 1, end)
+        at = buffer.find(_WORD, at + 1, end)
 
 
 def has_anchor(buffer: Buffer, begin: int, end: int) -> bool:
     """Return whether a key that only events have stands in [begin, end)."""
-    return any(True for word in _WORDS for _ in _anchors(buffer, word, begin, end))
+    return next(_anchors(buffer, begin, end), None) is not None
 
 
 def piece(buffer: Buffer) -> int:
@@ -280,7 +280,7 @@ def _walk(thing: Any, depth: int) -> Iterator[Found]:
     if isinstance(thing, list) and thing and all(isinstance(item, str) for item in thing):
         thing = "".join(thing)
     if isinstance(thing, str):
-        if any(word.decode() in thing for word in _WORDS):
+        if _WORD.decode() in thing:
             raw = thing.encode("utf-8", "replace")
             yield from find_events(raw, 0, len(raw), depth + 1)
     elif is_event(thing):
