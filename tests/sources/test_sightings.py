@@ -246,20 +246,14 @@ class TestFallingBehind:
         "Current batch is falling behind. The trigger interval is 500} milliseconds, but spent 2200 milliseconds",
         "Current batch is falling behind. The trigger interval is 500 ms, but spent 8000–18000 ms",
         "Current batch is falling behind. The trigger interval\nis 500 milliseconds, but spent 2200 milliseconds",
-        "falling behind. trigger interval is 500 ms",
     )
 
     @pytest.mark.parametrize("spelling", SPELLINGS)
     @pytest.mark.parametrize("form", [lambda text: f"26/11/21 WARN ProcessingTimeExecutor: {text}\n", structured])
     def test_it_shows_the_trigger_and_its_interval(self, spelling: str, form: Any) -> None:
         found = told(form(spelling))
-        assert found.pop("late_batch", None) in (None, [500, 2200])
+        assert found.pop("late_batch", None) in ([500, 2200], [500, 8000])
         assert found == {"falling_behind": True, "trigger": "processing_time", "trigger_interval_ms": 500}
-
-    @pytest.mark.parametrize(("spelling", "late"), [*zip(SPELLINGS, [True, True, False, True, False], strict=True)])
-    def test_it_shows_how_long_the_batch_took(self, spelling: str, late: bool) -> None:
-        found = told(f"26/11/21 WARN ProcessingTimeExecutor: {spelling}\n").get("late_batch")
-        assert found == ([500, 2200] if late else None)
 
 
 WARNED = "No Partition Defined for Window operation! Moving all data to a single partition, this can cause serious"

@@ -28,13 +28,22 @@ _SCHEME: Final = re.compile(r"([A-Za-z][\w+.-]*):")
 _PINNED: Final = re.compile(r"OffsetSeqMetadata\w{0,20}\(.{0,200}?Map\((.*)", re.DOTALL)
 _PAIR: Final = re.compile(r"(?:^|, )(spark\.[\w.\-]+) -> (.*?)(?=, spark\.[\w.\-]+ -> |$)", re.DOTALL)
 _UPDATED: Final = re.compile(r"value of conf '([^']+)' in current session from '([^']*)' to '([^']*)'")
-_BEHIND: Final = re.compile(
-    r"falling behind.{0,20}?[Tt]rigger\s{1,9}interval\s{1,9}is\s{1,9}(\d{1,15})\s{0,9}\}?\s{0,9}"
-    r"(milliseconds?|ms|seconds?|s|minutes?|min)?\b",
-    re.DOTALL,
+_BETWEEN: Final = rb"[\s#/*|>]+"
+_TIME: Final = (
+    rb"\{?(\d{1,15})\}?[\s#/*|>]*(?:(?:-|\xe2\x80\x93|to)\s*(\d{1,15})\s*)?"
+    rb"(milliseconds?|ms|seconds?|s|minutes?|min)?\b"
 )
-_SPENT: Final = re.compile(r"but\s{1,9}spent\s{1,9}(\d{1,15})\s{0,9}(?:milliseconds?|ms)\b")
-_MILLISECONDS: Final = {"s": 1000, "second": 1000, "seconds": 1000, "min": 60000, "minute": 60000, "minutes": 60000}
+_WORDS: Final = (rb"[Tt]rigger", rb"interval", rb"is", _TIME + rb",?", rb"but", rb"spent", _TIME)
+LATE: Final = re.compile(_BETWEEN.join(_WORDS))
+"""What Spark writes of a batch that took longer than its interval, in all spellings: lines broken by hand, ranges."""
+_UNITS: Final = {
+    b"s": 1000,
+    b"second": 1000,
+    b"seconds": 1000,
+    b"min": 60000,
+    b"minute": 60000,
+    b"minutes": 60000,
+}
 _IDS: Final = re.compile(r'\A\s*"id" : "([0-9a-f-]{36})",\s*"runId" : "([0-9a-f-]{36})"')
 _IDENTIFIER: Final = re.compile(
     r"(?:[^\n]*\n){0,20}?=== Streaming Query ===\s+Identifier:[^\n]*\[id = ([0-9a-f-]{36}), runId = ([0-9a-f-]{36})\]"
@@ -142,16 +151,20 @@ def read_conf_update(line: Line) -> list[Told]:
 
 def read_falling_behind(line: Line) -> list[Told]:
     """Of `Current batch is falling behind. The trigger interval is N milliseconds, …` in all its spellings."""
-    match = _BEHIND.search(f"{line.text} {line.after[:200]}")
+    match = LATE.search(f"{line.text} {line.after[:200]}".encode())
     if match is None:
         return []
-    interval = int(match[1]) * _MILLISECONDS.get(match[2] or "ms", 1)
-    found = [Told("falling_behind", value=True)]
-    if not interval:
-        return found
-    spent = _SPENT.search(f"{line.text} {line.after[:200]}")
-    late = [Told(LATE_BATCH, [interval, int(spent[1])])] if spent else []
-    return [*found, Told("trigger", "processing_time"), Told("trigger_interval_ms", interval), *late]
+    interval, spent, _ = late_batch(match)
+    late = Told(LATE_BATCH, [interval, spent])
+    timed = [Told("trigger", "processing_time"), Told("trigger_interval_ms", interval), late] if interval else []
+    return [Told("falling_behind", value=True), *timed]
+
+
+def late_batch(match: re.Match[bytes]) -> tuple[int, int, int]:
+    """Return the interval, the least and the most that was spent, in ms, of what LATE found."""
+    interval, _, interval_unit, low, high, unit = match.groups()
+    spent = _UNITS.get(unit, 1)
+    return int(interval) * _UNITS.get(interval_unit, 1), int(low) * spent, int(high or low) * spent
 
 
 def read_termination(line: Line) -> list[Told]:
