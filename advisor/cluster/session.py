@@ -185,42 +185,25 @@ def explained() -> Iterator[None]:
         if lacks := _LACKS.search(said):
             raise UsageError("the cluster's workers", f"have no Python module '{lacks[1]}'", _REMEDY) from None
         if damaged := _DAMAGED.search(said):
-            file = damaged["file"] or damaged["other"]
-            raise InputError(file, f"a file of a saved table, {_found(said)}", _TO_SAVE) from None
-        if any(error in said for error in _FOREIGN):
-            found = "one of these is no part of a saved table"
-            raise InputError(" and ".join(_FOLDER.findall(said)[:2]), found, _TO_SAVE.replace("file", "one")) from None
+            raise InputError(damaged[damaged.lastindex or 0], "no part of a saved table", _TO_SAVE) from None
         if refused := _REFUSED.search(said):
-            why = (refused["why"] or refused["io"]).strip()
+            why = refused[refused.lastindex or 0].strip()
             raise UsageError("save_table", why, "give a directory that can be written") from None
         raise
 
 
-def _found(said: str) -> str:
-    """Return Spark's message about a file of a saved table that it cannot read."""
-    other = _OTHER_TYPE.search(said)
-    if other is None:
-        return "which cannot be read"
-    return f"with column {other['column']} as {other['actual']} where {other['wanted']} belongs"
-
-
 _LACKS = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
 _DAMAGED = re.compile(
-    r"(?:reading file|footer for file:?|is not a Parquet file:?)\s+(?P<file>\S+\.parquet)"
-    r"|RuntimeException: (?P<other>\S+) is not a Parquet file"
+    r"(?:reading file|footer for file:?|is not a Parquet file:?)\s+(\S+\.parquet)|RuntimeException: (\S+) is not a Par"
+    r"|\[CONFLICTING_[A-Z_]{1,40}\](?s:.{0,4000}?)\n\t(\w{1,20}:\S{1,4000})"
 )
-_FOREIGN = ("[CONFLICTING_PARTITION_COLUMN_NAMES]", "[CONFLICTING_DIRECTORY_STRUCTURES]")
-_FOLDER = re.compile(r"\n\t(\w{1,20}:\S{1,4000})")
+"""A file or a folder that Spark cannot read as part of a table."""
 _REFUSED = re.compile(
-    r"(?:AccessControl|ParentNotDirectory|FileAlreadyExists|UnsupportedFileSystem)Exception: (?P<why>[^\n]{1,200})"
+    r"(?:AccessControl|ParentNotDirectory|FileAlreadyExists|UnsupportedFileSystem)Exception: ([^\n]{1,200})"
     r"|(?:IO|ClassNotFound|Connect)Exception: "
-    r"(?P<io>(?:Mkdirs failed|No space left|Read-only|Call From|Class \S{1,200}FileSystem not found)[^\n(]{0,200})"
+    r"((?:Mkdirs failed|No space left|Read-only|Call From|Class \S{1,200}FileSystem not found)[^\n(]{0,200})"
 )
-_OTHER_TYPE = re.compile(
-    r"Parquet column \[(?P<column>[^\[\]]{1,300})\]\. Expected Spark type (?P<wanted>\w+), "
-    r"actual Parquet type (?P<actual>\w+)"
-)
-_TO_SAVE = "remove that file, or save into a new directory"
+_TO_SAVE = "remove it, or save into a new directory"
 _REMEDY = "install streaming-latency-advisor there, or send an environment along with --archives"
 
 

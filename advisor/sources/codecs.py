@@ -1,4 +1,4 @@
-"""Plain UTF-8 in blocks of bounded size, of gzip, zstd, bzip2, LZ4 frames, LZ4 blocks of event logs, UTF-16 and -32."""
+"""Plain UTF-8 in blocks of bounded size, of gzip, zstd, bzip2, LZ4 frames, LZ4 blocks of event logs, UTF-16."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _LZ4_BLOCK = b"LZ4Block"
 _LZ4_HEADER, _LZ4_SEED = 21, 0x9747B28C
 _XXHASH: Any = import_module("xxhash") if find_spec("xxhash") else None
 """The extra [lz4]; without it blocks are read unchecked."""
-_WIDE_LETTERS = re.compile(rb"(?:[\t-~]\0{1,3}){8}")
+_WIDE_LETTERS = re.compile(rb"(?:[\t-~]\0){8}")
 _NARROW_LETTERS = re.compile(rb"[^\0]{256}")
 """More than stand together in text of two bytes a letter, and fewer than any event has."""
 
@@ -95,13 +95,10 @@ _Unpack = Callable[[Source], Iterator[bytes]]
 
 def _unpacker(head: bytes) -> _Unpack:
     marked = next((unpack for magic, unpack in _MAGIC if head.startswith(magic)), None)
-    return marked or next((decode for size, zeros, decode in _UNMARKED if _is_wide(head, size, zeros)), _plain)
-
-
-def _is_wide(head: bytes, size: int, zeros: tuple[int, ...]) -> bool:
-    """Whether exactly these bytes of each character are 0."""
-    places = [not any(head[at::size]) for at in range(size)]
-    return len(head) >= 2 * size and places == [at in zeros for at in range(size)]
+    even, odd = any(head[::2]), any(head[1::2])  # plain English has a 0 in each letter of UTF-16
+    if marked or even == odd or len(head) < 4:
+        return marked or _plain
+    return _wide("utf-16-le" if even else "utf-16-be")
 
 
 def _plain(source: Source) -> Iterator[bytes]:
@@ -119,21 +116,6 @@ def _through(opened: Callable[[Any], Any]) -> _Unpack:
                 yield block
 
     return unpack
-
-
-def _bzip2(source: Source) -> Iterator[bytes]:
-    """Streams one behind the other, with zeros between them; BZ2File drops all that follows what is none of these."""
-    unpack, packed = bz2.BZ2Decompressor(), b""
-    while packed := packed or source.read(_PIECE):
-        if unpack.eof and not (packed := packed.lstrip(b"\0")):
-            continue
-        unpack = bz2.BZ2Decompressor() if unpack.eof else unpack
-        yield unpack.decompress(packed, BLOCK)
-        while not (unpack.eof or unpack.needs_input):
-            yield unpack.decompress(b"", BLOCK)
-        packed = unpack.unused_data
-    if not unpack.eof:
-        raise EOFError
 
 
 def _arrow(codec: str) -> _Unpack:
@@ -199,7 +181,7 @@ def _exactly(source: Source, size: int) -> bytes:
 
 
 def _wide(encoding: str) -> _Unpack:
-    """Text of two or four bytes a character: a shell of Windows writes it where a command's output goes into a file.
+    """Text of two bytes a character: a shell of Windows writes it where a command's output goes into a file.
 
     Another program may have appended text of one.
     """
@@ -222,16 +204,7 @@ _MAGIC: tuple[tuple[bytes, _Unpack], ...] = (
     (b"\x28\xb5\x2f\xfd", _arrow("zstd")),
     (b"\x04\x22\x4d\x18", _arrow("lz4")),
     (_LZ4_BLOCK, _lz4_blocks),
-    (b"BZh", _bzip2),
-    (codecs.BOM_UTF32_LE, _wide("utf-32")),  # before UTF-16, whose mark it begins with
-    (codecs.BOM_UTF32_BE, _wide("utf-32")),
+    (b"BZh", _through(bz2.BZ2File)),
     (codecs.BOM_UTF16_LE, _wide("utf-16")),
     (codecs.BOM_UTF16_BE, _wide("utf-16")),
 )
-_UNMARKED: tuple[tuple[int, tuple[int, ...], _Unpack], ...] = (
-    (4, (1, 2, 3), _wide("utf-32-le")),
-    (4, (0, 1, 2), _wide("utf-32-be")),
-    (2, (1,), _wide("utf-16-le")),
-    (2, (0,), _wide("utf-16-be")),
-)
-"""Bytes a character, those of them that are 0 where the text is plain English, and what reads it: without a mark."""

@@ -581,9 +581,8 @@ class TestCredentials:
         context.load_cert_chain(place)
         with serving(made["answers"], tls=context) as served:
             assert "SSL_CERT_FILE names the file of your own CA" in says(served.address)
-            for other, words in ((tmp_path / "none", "but {} is no file"), (Path(__file__), "but in {} is none")):
-                monkeypatch.setenv("SSL_CERT_FILE", str(other))
-                assert words.format(other) in says(served.address)
+            monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "none"))
+            assert "SSL_CERT_FILE names the file of your own CA" in says(served.address)
             monkeypatch.setenv("SSL_CERT_FILE", str(pipe))
             assert says(served.address).startswith(f"{pipe}: is a pipe")
             monkeypatch.setenv("SSL_CERT_FILE", str(place))
