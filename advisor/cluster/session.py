@@ -194,7 +194,8 @@ def explained() -> Iterator[None]:
 
 _LACKS = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
 _DAMAGED = re.compile(
-    r"(?:reading file|footer for file:?|is not a Parquet file:?)\s+(\S+\.parquet)|RuntimeException: (\S+) is not a Par"
+    r"(?:reading file|footer for file:?|is not a Parquet file:?)\s+(\S+\.parquet)"
+    r"|RuntimeException: (\S+) is not a Parquet file"
     r"|\[CONFLICTING_[A-Z_]{1,40}\](?s:.{0,4000}?)\n\t(\w{1,20}:\S{1,4000})"
 )
 """A file or a folder that Spark cannot read as part of a table."""

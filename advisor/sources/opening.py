@@ -26,7 +26,7 @@ from advisor.sources.random_access import Place, on_disk
 
 HISTORY = 4 << 20
 WINDOW = 16 << 20
-"""Bytes that are unpacked before they are looked at; a text that is not longer is searched for every form of event."""
+"""Bytes that are unpacked before they are looked at."""
 LATER = 4 << 20
 """Bytes that are unpacked at a time behind the first window: malloc uses such buffers again."""
 BEFORE = 64 << 10

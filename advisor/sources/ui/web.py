@@ -265,7 +265,7 @@ def _why(error: urllib3.exceptions.HTTPError) -> str:
 _WORDS: Final = {
     "Connection refused": "nobody listens there (connection refused)",
     "mismatch": "its certificate is for another host; give the address with the name that the certificate has",
-    "CERTIFICATE_VERIFY_FAILED": "its certificate is not trusted or expired; SSL_CERT_FILE names the file of your own CA",
+    "CERTIFICATE_VERIFY_FAILED": "its certificate is not trusted; SSL_CERT_FILE names the file of your own CA",
     "WRONG_VERSION_NUMBER": "it speaks no https; try http://",
     "\x15\x03": "it speaks https; try https://",
     "resolve": "no such host",
