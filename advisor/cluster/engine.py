@@ -21,16 +21,13 @@ from advisor.cluster.saving import Saved, Table, changed, saved_tables
 from advisor.cluster.session import explained, settings, ship
 from advisor.cluster.units import Unit, grown, planned, tasks
 from advisor.errors import InputError
-from advisor.redaction import redact
 from advisor.report import Asked
 from advisor.report.absent import Span, whole
 from advisor.report.assemble import refuse_many
 from advisor.sources.files import is_empty, nothing_found
-from advisor.sources.formats.records import LONGEST_PIECE, early_piece
 from advisor.sources.harvest import LINE_UNKNOWN, MOST_BROKEN, Lines, Stretch
 from advisor.sources.paths import Input, shown
 from advisor.sources.random_access import opened
-from advisor.sources.scan import A_PIECE
 
 LARGEST = 256 << 20
 SMALLEST = 4 << 20
@@ -182,32 +179,14 @@ def outcome(rows: Iterable[Row], inputs: Sequence[Input]) -> Reading:
     """A reading without its tables: what the rows `read`, `broken` and `overruns` say, in the order of the files."""
     rows = list(rows)
     done = [row.said(Done) for row in rows if row.kind == "read"]
-    something = {one.number for one in done if one.anything}
     by_file = {number: [Broken(shown(one.path), 0, 0, one.unfit)] for number, one in enumerate(inputs) if one.unfit}
     for row in sorted((row for row in rows if row.kind == "broken"), key=lambda row: (row.number, row.start)):
         by_file.setdefault(row.number, []).extend(row.said(list[Broken]))
-    for one in done:
-        if one.piece >= 0 and one.number not in something:
-            by_file.setdefault(one.number, []).append(_piece(inputs[one.number].path, one.piece))
     broken = [entry for number in sorted(by_file) for entry in _in_lines(by_file[number])]
-    marked = {one.number for one in done if one.marked}
-    found = (row for row in rows if row.kind == "overruns" and row.number not in marked)
-    in_order = sorted(found, key=lambda row: (row.number, row.start))
+    in_order = sorted((row for row in rows if row.kind == "overruns"), key=lambda row: (row.number, row.start))
     overruns = [one for row in in_order for one in row.said(list[Overrun])]
     files, size = sum(one.files for one in done), sum(one.bytes for one in done)
     return Reading(SCHEMA.empty_table(), pa.table({}), tuple(broken), files, size, overruns=tuple(overruns))
-
-
-def _piece(path: str, start: int) -> Broken:
-    """The record of a file that holds nothing but a piece of an event, at `start`."""
-    try:
-        with opened(path) as place:
-            head = place.read(0, start + LONGEST_PIECE)
-    except OSError:
-        head = b""
-    found = early_piece(head, 0, len(head), A_PIECE)
-    says, lacks = (redact(found.partial.says), found.partial.lacks) if found.partial else (A_PIECE, None)
-    return Broken(path, start, LINE_UNKNOWN, says, lacks)
 
 
 def _in_lines(broken: list[Broken]) -> list[Broken]:

@@ -17,8 +17,7 @@ from advisor.errors import InputError
 from advisor.facts import Sighting
 from advisor.sources import formats, random_access
 from advisor.sources.files import without_collector
-from advisor.sources.formats import driverlog, records
-from advisor.sources.formats.text import overruns
+from advisor.sources.formats import driverlog
 from advisor.sources.harvest import Buffer, Harvest, Runs, Stretch, places
 from advisor.sources.random_access import Place, opened
 from advisor.sources.scan import Scan, unread
@@ -82,15 +81,14 @@ def _divided(unit: Unit, sightings: bool) -> Iterator[Row]:
     """Read a range of a plain file."""
     file = unit.files[0]
     part = _Part(unit, sightings)
-    done = Done(number=file.number, files=int(unit.start == file.begin))
+    done = Done(files=int(unit.start == file.begin))
     failed: list[Broken] = []
     try:
         done.bytes = part.read_range()
     except (OSError, InputError) as error:
         failed = [unread(file.path, error)]
     part.harvest.flush()
-    done.events, done.anything, done.piece = part.harvest.found, part.harvest.anything, part.piece
-    done.marked = part.marked
+    done.events = part.harvest.found
     yield from chunks(part.harvest, file, unit.start)
     if sightings:
         marks = compressed(msgspec.msgpack.encode(part.marks))
@@ -115,8 +113,6 @@ class _Part:
         runs = Seen(self.marks) if sightings else None
         self.harvest = Harvest(file.path, unit.log, runs, kept=range(unit.start, unit.end))
         self._mentions = Mentions(self.marks, unit.start, unit.end)
-        self.piece = -1
-        self.marked = False
 
     def read_range(self) -> int:
         """Read [start, end) of a plain file, and on to the end of the event that begins last in it."""
@@ -135,10 +131,9 @@ class _Part:
         high = min(size, start + random_access.STEP, end + slack)
         buffer = place.read(base, high)
         begin = self._format.begins(buffer, start - base)
-        self.piece = -1 if start else records.piece(buffer)
         while True:
             window = Stretch(buffer, base, begin, final=high >= size)
-            kept, resume = self._mention(window), self._feed(window, end - base)
+            kept, resume = self._mention(window), self._feed(window)
             if window.final or (base + resume >= end and high >= end + SLACK):
                 return
             slack *= 2 if high >= end else 1
@@ -147,17 +142,9 @@ class _Part:
             base, begin = base + kept, resume - kept
             buffer = place.read(base, high)
 
-    def _feed(self, window: Stretch, end: int) -> int:
+    def _feed(self, window: Stretch) -> int:
         self.harvest.move(window)
-        resume = self._format.reads(window.buffer, window.begin, window.final, self.harvest)
-        self._note_overruns(window, min(resume, end))
-        return resume
-
-    def _note_overruns(self, window: Stretch, end: int) -> None:
-        """Note what lines say of batches that took too long, as long as no event stands behind the marker."""
-        self.marked = self.marked or self._format.by_line or driverlog.marks_events(window.buffer, window.begin)
-        if not self.marked:
-            self.harvest.add_overruns(overruns(window.buffer, window.begin, end, self.harvest.file, window.base))
+        return self._format.reads(window.buffer, window.begin, window.final, self.harvest)
 
     def _read_file(self, buffer: bytes) -> int:
         """Read a file that lies in the range as a whole, as it is read where there is no cluster."""

@@ -51,18 +51,11 @@ _ROWS = 4096
 
 
 class Done(msgspec.Struct):
-    """What a unit's reading came to; of a range also its file and what it holds.
-
-    That is `anything`, only a `piece`, or events with the marker of a driver's log.
-    """
+    """What a unit's reading came to."""
 
     files: int = 0
     bytes: int = 0
     events: int = 0
-    number: int = -1
-    anything: bool = False
-    piece: int = -1
-    marked: bool = False
 
 
 def portions(things: Iterable[T], most: int, size: Callable[[T], int]) -> Iterator[list[T]]:

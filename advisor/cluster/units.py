@@ -9,7 +9,7 @@ from typing import NamedTuple
 from advisor.errors import InputError
 from advisor.sources import containers
 from advisor.sources.codecs import is_packed
-from advisor.sources.formats import HEAD, driverlog, format_of, named, records
+from advisor.sources.formats import HEAD, driverlog, format_of, named
 from advisor.sources.paths import Input
 from advisor.sources.random_access import Place, opened
 
@@ -32,14 +32,11 @@ class File(NamedTuple):
 
 
 class Look(NamedTuple):
-    """What a large file is like: its format, whether only all of it can be read, whether it holds marked events or keys
-    of events alone.
-    """
+    """What a large file is like: its format, whether only all of it can be read, whether it holds marked events."""
 
     format: str = "text"
     whole: bool = False
     marked: bool = False
-    keyed: bool = False
 
 
 class Unit(NamedTuple):
@@ -100,7 +97,7 @@ def planned(
     looks: dict[str, Look] = {}
     for path, seen in look([(file.path, start, end) for file in large for start, end in ranges(file, split)]):
         known = looks.get(path, seen)
-        looks[path] = known._replace(marked=known.marked or seen.marked, keyed=known.keyed or seen.keyed)
+        looks[path] = known._replace(marked=known.marked or seen.marked)
     return [unit for log in logs for unit in units(log, looks, split)]
 
 
@@ -134,7 +131,7 @@ def _divisible(log: Unit, looks: Mapping[str, Look]) -> bool:
 
 def _in_ranges(look: Look) -> bool:
     """Whether a range of the file can be read without the rest."""
-    return not look.whole and (named(look.format).by_line or look.marked or not look.keyed)
+    return not look.whole and (named(look.format).by_line or look.marked)
 
 
 def tasks(parts: Iterable[Unit], size: int) -> list[list[Unit]]:
@@ -167,17 +164,12 @@ def look(path: str, start: int, end: int) -> Look:
             form = format_of(head)
             if form.tells or containers.packed(head) or is_packed(head[:16], place):
                 return Look(whole=True)
-            return Look(form.name) if form.by_line else _marks(place, start, end)
+            return Look(form.name, marked=not form.by_line and _marks(place, start, end))
     except (OSError, InputError):
         return Look(whole=True)
 
 
-def _marks(place: Place, start: int, end: int) -> Look:
-    """Whether marked events stand in the range; if none do, whether keys of events do."""
-    keyed = False
-    for at in range(start, end, _STEP):
-        text = place.read(at, min(at + _STEP, end) + _OVERLAP)
-        if driverlog.marks_events(text, 0):
-            return Look(marked=True)
-        keyed = keyed or records.has_anchor(text, 0, len(text))
-    return Look(keyed=keyed)
+def _marks(place: Place, start: int, end: int) -> bool:
+    """Whether marked events stand in the range."""
+    steps = range(start, end, _STEP)
+    return any(driverlog.marks_events(place.read(at, min(at + _STEP, end) + _OVERLAP), 0) for at in steps)

@@ -17,18 +17,8 @@ from advisor.progress import UNUSUAL
 from advisor.sources.harvest import Buffer
 
 _KEYS = (
-    "log",
-    "message",
-    "MESSAGE",
-    "line",
-    "textPayload",
-    "@message",
-    "_raw",
-    "LogEntry",
-    "LogMessage",
-    "Log",
-    "_msg",
-)
+    "log", "message", "MESSAGE", "line", "textPayload", "@message", "_raw", "LogEntry", "LogMessage", "Log", "_msg",
+)  # fmt: skip
 _AROUND = ("attributes", "result", "_source", "jsonPayload", "properties")
 """Objects in which some collectors put the line."""
 _OCTET = 256
@@ -155,16 +145,10 @@ def _newest_first(raw: bytes) -> bool:
 
 def _of_document(raw: bytes) -> list[str]:
     try:
-        entries = _entries(json.loads(raw, object_pairs_hook=_each), 0)
+        entries = _entries(json.loads(raw), 0)
     except (ValueError, RecursionError):
         return []
     return [text for entry in entries for text in _texts(entry)]
-
-
-def _each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object; a name that stands in it twice is two names."""
-    last = dict(pairs)
-    return {name if last[name] is value else f"{name} {at}": value for at, (name, value) in enumerate(pairs)}
 
 
 def _entries(thing: Any, depth: int) -> list[Any]:

@@ -20,8 +20,6 @@ MOST_BROKEN = 10_000
 """Broken records that are listed for one file, the first; the others are counted."""
 _COUNTED = 4 << 20
 BEFORE_A_RUN = 4 << 20
-_WIDE_KEY = "durationMs".encode("utf-16-le")[:-1]
-"""The key of an event in text of two bytes a letter, in either order."""
 A_BATCH = 1 << 20
 """Before the second event of a run: all lines of one batch, whose largest stage shows the task slots."""
 BEFORE_AN_EVENT = 8 << 10
@@ -129,7 +127,6 @@ class Harvest:
         self._starts: list[int] = []
         self._partial: list[tuple[Progress, int, str]] = []
         self._window = Stretch(b"", 0, 0, False)
-        self._moved = 0
         self._lines = Lines()
 
     @property
@@ -148,10 +145,6 @@ class Harvest:
         if window.whole is None and self._kept is None:
             self._lines.leave(self._window.buffer, self._window.base, window.base)
         self._window = window
-        wide = window.buffer.find(b"\0", max(window.begin, self._moved - window.base))
-        for at in places(window.buffer, _WIDE_KEY, max(0, wide - 1)) if wide >= 0 else ():
-            self.add_broken(at, "UTF-16 among UTF-8: not read; write the file in one encoding")
-        self._moved = window.base + len(window.buffer)
 
     def add(self, event: Progress, start: int, end: int) -> None:
         """Keep an event that stands at [start, end) of the window."""

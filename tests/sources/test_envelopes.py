@@ -114,13 +114,6 @@ def test_entries_of_another_form_are_read_too(tmp_path: Path, other: Callable[[i
     assert sorted(advisor.read_progress(path)["batch_id"]) == list(range(9))
 
 
-def test_a_key_that_stands_twice_in_an_entry_is_read_twice(tmp_path: Path) -> None:
-    path = tmp_path / "export.json"
-    entries = [{"message": _message(at), "again": _message(at + 1)} for at in (0, 2, 4)]
-    path.write_text(json.dumps(entries).replace('"again"', '"message"'))
-    assert sorted(advisor.read_progress(path)["batch_id"]) == list(range(6))
-
-
 def test_lines_behind_a_table_of_lines_are_not_lost(tmp_path: Path) -> None:
     path = tmp_path / "export.csv"
     path.write_text(as_csv(LINES) + "\n".join(map(_message, range(90, 93))))

@@ -173,11 +173,6 @@ def test_compressed_files(tmp_path: Path, pack: object, raw: bytes) -> None:
     assert not found.broken
 
 
-def test_utf_16_between_utf_8_is_named(tmp_path: Path) -> None:
-    found = reading(tmp_path, log() + log().decode().encode("utf-16-le") + log(), "driver.log")
-    assert (found.events, ["UTF-16" in one.reason for one in found.broken]) == (3, [True] * 3)
-
-
 @pytest.mark.parametrize("pack", ["gz", "zstd", "lz4 frame", "lz4 of Spark", "bz2", "zip"])
 def test_a_damaged_compressed_file_gives_what_stands_before(tmp_path: Path, pack: str) -> None:
     chance = random.Random(7)
