@@ -112,6 +112,7 @@ class _Part:
         """What the second look at the log will need."""
         runs = Seen(self.marks) if sightings else None
         self.harvest = Harvest(file.path, unit.log, runs, kept=range(unit.start, unit.end))
+        self.harvest.marked = True  # only such texts are read in ranges
         self._mentions = Mentions(self.marks, unit.start, unit.end)
 
     def read_range(self) -> int:

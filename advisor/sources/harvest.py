@@ -123,11 +123,18 @@ class Harvest:
         """One entry for the records that are not listed and not read, and one for the partial ones."""
         self.overruns: list[Overrun] = []
         self.found = 0
+        self.marked = False
+        """Whether a driver's log announced an event."""
         self._fresh: list[Progress] = []
         self._starts: list[int] = []
         self._partial: list[tuple[Progress, int, str]] = []
         self._window = Stretch(b"", 0, 0, False)
         self._lines = Lines()
+
+    @property
+    def base(self) -> int:
+        """Where in the file the window begins."""
+        return self._window.base
 
     @property
     def anything(self) -> bool:

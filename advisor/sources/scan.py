@@ -93,8 +93,7 @@ class Scan:
             self.head = bytes(window.buffer[:_HEAD])
             self._unpack = containers.packed(bytes(window.buffer[: containers.HEAD]))
             self._format = format_of(bytes(window.buffer[:HEAD]))
-            self._reader = self._format.reader()
-        resume = self._reader(window, self.harvest)
+        resume = self._format.reads(window.buffer, window.begin, window.final, self.harvest)
         if self._look:
             self._look.at(window, resume, self._format.tells)
         if self._opened:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from advisor.sources.formats import driverlog, eventlog, lines, text
-from advisor.sources.harvest import Buffer, Harvest, Stretch
+from advisor.sources.harvest import Buffer, Harvest
 from advisor.sources.stages.driverlog import DriverLog
 from advisor.sources.stages.eventlog import EventLog
 
@@ -23,9 +23,9 @@ Tells = Callable[[Buffer, int, int], Iterator[tuple[int, bytes, bytes]]]
 class Format(NamedTuple):
     """How progress stands in a file, and where in it stands what else the file reveals.
 
-    `matches` a file by its first HEAD bytes. `reads` what lies in one window, or in a range of a file; `whole` makes
-    what reads a file from its beginning, where that needs to remember something. `begins` finds where to begin so that
-    each event is read that begins at a position or later. `by_line`: each line is an event or none, wherever it stands.
+    `matches` a file by its first HEAD bytes. `reads` what lies in one window, or in a range of a file. `begins` finds
+    where to begin so that each event is read that begins at a position or later. `by_line`: each line is an event or
+    none, wherever it stands.
     `tells` finds the lines that reveal something else; without it the second look is at stretches around events.
     `stages` makes what reads the stages of a log of this name.
     """
@@ -36,21 +36,13 @@ class Format(NamedTuple):
     begins: Callable[[Buffer, int], int]
     stages: Callable[[str], DriverLog | EventLog]
     by_line: bool = True
-    whole: Callable[[], Callable[[Stretch, Harvest], int]] | None = None
     tells: Tells | None = None
-
-    def reader(self) -> Callable[[Stretch, Harvest], int]:
-        """What reads one file, window by window; it returns where to go on, as `reads` does."""
-        return self.whole() if self.whole else self._read
-
-    def _read(self, window: Stretch, harvest: Harvest) -> int:
-        return self.reads(window.buffer, window.begin, window.final, harvest)
 
 
 FORMATS = (
     Format("event_log", eventlog.matches, eventlog.read, lines.begins, EventLog, tells=eventlog.telling_lines),
     Format("json_lines", lines.matches, lines.read, lines.begins, DriverLog),
-    Format("text", lambda _: True, driverlog.read, driverlog.begins, DriverLog, by_line=False, whole=text.Text),
+    Format("text", lambda _: True, text.read, driverlog.begins, DriverLog, by_line=False),
 )
 """In the order in which they are tried; the last one takes any file."""
 

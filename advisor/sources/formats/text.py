@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from advisor.batches import Overrun
 from advisor.sources.formats import driverlog, records
-from advisor.sources.harvest import Buffer, Harvest, Stretch, places
+from advisor.sources.harvest import Buffer, Harvest, places
 from advisor.sources.sightings.query import LATE, late_batch
 
 MARK = b" spent"
@@ -17,22 +17,15 @@ _CLOCK = re.compile(
 )
 
 
-class Text:
-    """Reads one text; once a marked event was seen the others are expected to be marked, too."""
-
-    def __init__(self) -> None:
-        self._marked = False
-
-    def __call__(self, window: Stretch, harvest: Harvest) -> int:
-        """Where to go on once more of the file is there."""
-        buffer, begin, final = window.buffer, window.begin, window.final
-        self._marked = self._marked or driverlog.marks_events(buffer, begin)
-        if not self._marked:
-            resume = records.read(buffer, begin, final, harvest)
-            harvest.add_overruns(overruns(buffer, begin, resume, harvest.file, window.base))
-            return resume
-        harvest.overruns.clear()  # the progress itself shows it
-        return driverlog.read(buffer, begin, final, harvest)
+def read(buffer: Buffer, begin: int, final: bool, harvest: Harvest) -> int:
+    """Harvest a text; once a marked event was seen the others are expected to be marked, too."""
+    harvest.marked = harvest.marked or driverlog.marks_events(buffer, begin)
+    if not harvest.marked:
+        resume = records.read(buffer, begin, final, harvest)
+        harvest.add_overruns(overruns(buffer, begin, resume, harvest.file, harvest.base))
+        return resume
+    harvest.overruns.clear()  # the progress itself shows it
+    return driverlog.read(buffer, begin, final, harvest)
 
 
 def overruns(buffer: Buffer, begin: int, end: int, file: str, base: int) -> Iterator[Overrun]:
