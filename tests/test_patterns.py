@@ -229,7 +229,7 @@ def test_names_within_a_harmless_value_are_read_once(name: str, word: str) -> No
 def test_what_nothing_closes_is_read_once(unit: str) -> None:
     key = ' "durationMs": {"addBatch": 3,\n'
     assert takes_linear_time(lambda times: read_fragment('{"a": ' + unit * times + "\n"))
-    assert takes_linear_time(lambda times: opens_at('{"a": ' + unit * times + key, 8 + len(unit) * times))
+    assert takes_linear_time(lambda times: opens_at(('{"a": ' + unit * times + key).encode(), 8 + len(unit) * times))
     before = "26/01/01 00:00:00 "
     assert takes_linear_time(
         lambda times: cleared((before + unit * times + '{"a\n' + key).encode(), 24 + len(unit) * times)

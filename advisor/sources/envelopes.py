@@ -163,7 +163,7 @@ def _entries(thing: Any, depth: int) -> list[Any]:
 def _texts(entry: Any) -> list[str]:
     """What was logged, and every other event that the entry holds as a text or is."""
     if isinstance(entry, dict) and "durationMs" in entry:
-        return [msgspec.json.encode(entry).decode()]
+        return [f"made progress: {msgspec.json.encode(entry).decode()}"]
     message = _message(_fields(entry))
     found = [] if message is None else [message]
     return found + [one for one in _events(entry, 0) if message is None or one not in message]

@@ -55,9 +55,6 @@ LAYOUTS = {
     "newest first, lines": as_lines(LINES[::-1], f'{{"line":TEXT,"timestamp":"{WHEN}"}}'),
     "newest first, plain": "\n".join(LINES[::-1]) + "\n",
     "two lists": json.dumps({"a": [{"log": e} for e in ENTRIES[:9]], "b": [{"log": e} for e in ENTRIES[9:]]}),
-    "two lists of one name": json.dumps(
-        {"a": [{"log": line} for line in LINES[:99]], "b": [{"log": line} for line in LINES[99:]]}
-    ).replace('"b": [', '"a": ['),
     "Azure": as_lines(LINES, '{"TimeGenerated":"x","LogEntry":TEXT}'),
     "Datadog": as_lines(ENTRIES, '{"id":"a","attributes":{"message":TEXT}}'),
     "Loki": as_lines(LINES, f'{{"line":TEXT,"timestamp":"{WHEN}"}}'),
