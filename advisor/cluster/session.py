@@ -185,7 +185,7 @@ def explained() -> Iterator[None]:
         if lacks := _LACKS.search(said):
             raise UsageError("the cluster's workers", f"have no Python module '{lacks[1]}'", _REMEDY) from None
         if damaged := _DAMAGED.search(said):
-            raise InputError(damaged[damaged.lastindex or 0], "no part of a saved table", _TO_SAVE) from None
+            raise InputError(damaged[damaged.lastindex or 0], _UNREADABLE, _TO_SAVE) from None
         if refused := _REFUSED.search(said):
             why = refused[refused.lastindex or 0].strip()
             raise UsageError("save_table", why, "give a directory that can be written") from None
@@ -204,6 +204,7 @@ _REFUSED = re.compile(
     r"|(?:IO|ClassNotFound|Connect)Exception: "
     r"((?:Mkdirs failed|No space left|Read-only|Call From|Class \S{1,200}FileSystem not found)[^\n(]{0,200})"
 )
+_UNREADABLE = "cannot be read as part of a saved table"
 _TO_SAVE = "remove it, or save into a new directory"
 _REMEDY = "install streaming-latency-advisor there, or send an environment along with --archives"
 

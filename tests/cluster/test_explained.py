@@ -14,7 +14,7 @@ CONFLICT = (
     "Please check the following directories for unexpected files or inconsistent partition column names:\n\n"
     "\tfile:/tables/batches/added=foreign\n\tfile:/tables/batches/added=1/day=2026-01-01 SQLSTATE: KD009"
 )
-DAMAGED = "{}: no part of a saved table; remove it, or save into a new directory"
+DAMAGED = "{}: cannot be read as part of a saved table; remove it, or save into a new directory"
 REFUSED = "save_table: {}; give a directory that can be written"
 
 
