@@ -25,7 +25,6 @@ def once(read: Callable[..., Any]) -> Callable[..., Any]:
 
 
 LOADING.read = once(LOADING.read)
-LOADING._shipped = once(lambda home, shipped=LOADING._shipped: tuple(shipped(home)))
 
 SLOW = [HealthCheck.too_slow]
 """Hypothesis looks at the clock for it, and a busy machine is slow."""

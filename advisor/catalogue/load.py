@@ -1,4 +1,4 @@
-"""The catalogue: the rules and steps of all directories, checked as a whole, or the project's own, judged by unchecked.
+"""The catalogue: the rules and steps of all directories, checked as a whole, or the project's own for judging.
 
 To check every file at each start would take longer than to judge a log: `rules check` does.
 """
@@ -9,22 +9,21 @@ import atexit
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
-from typing import Any, Final, NamedTuple, get_args, get_origin
+from typing import Any, Final, NamedTuple
 from zipfile import ZipFile
 
-from pydantic import BaseModel
 from yaml import YAMLError
 
 from advisor.catalogue.check import Problem, Written, check, read, steps_of
 from advisor.catalogue.plain import read_plain, read_trusted
-from advisor.catalogue.rule import Phases, Rule, WrittenRule
-from advisor.catalogue.step import Borrowed, SharedStep, Step, StepBody, Use, WrittenStep
+from advisor.catalogue.rule import Phases, Rule, RuleWithoutExamples, WrittenRule
+from advisor.catalogue.step import Borrowed, SharedStep, Step, StepBody, WrittenStep
 from advisor.errors import CatalogueError
 
 PHASES = "phases.yaml"
@@ -39,7 +38,6 @@ RUNS = "runs.json"
 """The file of what came of steps on real Sparks, which `python -m tests.legality` writes."""
 _EXAMPLES: Final = "\nexamples:"
 """The examples stand last in each file, and are half of its text."""
-Make = Callable[[Any], Any]
 
 
 class Clue(NamedTuple):
@@ -199,7 +197,7 @@ def _read_all(dirs: Iterable[Path]) -> tuple[list[Written], list[Problem]]:
     return written, problems
 
 
-def resolve(written: Iterable[Written], phases: Phases | None = None) -> Catalogue:
+def resolve(written: Iterable[Written]) -> Catalogue:
     """Return the catalogue of these files, every borrowed step in its place."""
     homes: dict[str, tuple[WrittenStep, str]] = {}
     written = list(written)
@@ -209,7 +207,7 @@ def resolve(written: Iterable[Written], phases: Phases | None = None) -> Catalog
     steps = {id_: _step(*homes[id_], homes) for id_ in sorted(homes)}
     rules = (_rule(each.content, each.file, steps) for each in written if isinstance(each.content, WrittenRule))
     in_order = {rule.id: rule for rule in sorted(rules, key=lambda rule: rule.id)}
-    return Catalogue(in_order, steps, phases=phases or _phases())
+    return Catalogue(in_order, steps)
 
 
 def _rule(rule: WrittenRule, file: str, steps: dict[str, Step]) -> Rule:
@@ -238,53 +236,23 @@ def _step(step: WrittenStep, home: str, homes: dict[str, tuple[WrittenStep, str]
 
 
 def rules_to_judge_by(dirs: Sequence[Path | str] | None = None) -> Catalogue:
-    """Return the project's rules unchecked; with further directories, all rules, all of them checked."""
+    """Return the project's rules without their examples; with further directories, all rules, all of them checked."""
     if dirs:
         return load(dirs)
+    home = rules_directory().resolve()
+    paths = sorted(home.glob("*/*.y*ml"))  # what lies beside the folders are lists that the rules use
     try:
-        home = rules_directory().resolve()
-        phases = _model(Phases)(read_trusted((home / PHASES).read_text(encoding="utf-8")))
-        return resolve(_shipped(home), phases)
-    except (AttributeError, LookupError, TypeError, ValueError, YAMLError):
+        return _shipped(home, tuple((path, path.stat().st_mtime_ns) for path in paths))
+    except (AttributeError, LookupError, OSError, TypeError, ValueError, YAMLError):
         return load()  # reports what is wrong with a file of a working copy
 
 
-def _shipped(home: Path) -> Iterator[Written]:
-    for path in sorted(home.glob("*/*.y*ml")):  # what lies beside the folders are lists that the rules use
+@lru_cache(maxsize=2)
+def _shipped(home: Path, files: tuple[tuple[Path, int], ...]) -> Catalogue:
+    """Read these rules and steps once in a process, and again when one was written since (`files`: path and time)."""
+    written = []
+    for path, _ in files:
         content = read_trusted(path.read_text(encoding="utf-8").partition(_EXAMPLES)[0])
-        kind = SharedStep if "step" in content else WrittenRule
-        file = path.relative_to(home.parent).as_posix()
-        yield Written(file, path, _model(kind)(content))
-
-
-@cache
-def _model(kind: type[BaseModel]) -> Make:
-    """Return what makes a model of plain data, unchecked."""
-    makes = {field.alias or name: _maker(field.rebuild_annotation()) for name, field in kind.model_fields.items()}
-    return lambda data: kind.model_construct(**{name: makes[name](value) for name, value in data.items()})
-
-
-@cache
-def _maker(annotation: Any) -> Make:
-    """Return what makes a value of a type of plain data: models of mappings, tuples of lists, all else as it is."""
-    types = list(_types(annotation))
-    models = [each for each in types if issubclass(each, BaseModel)]
-    listed = tuple in types
-
-    def make(value: Any) -> Any:
-        if isinstance(value, dict) and models:
-            return _model(next(each for each in models if issubclass(each, Use) == ("use" in value)))(value)
-        if isinstance(value, list):
-            return tuple([make(each) if isinstance(each, dict) else each for each in value])
-        return (value,) if listed and isinstance(value, str) else value
-
-    return make
-
-
-def _types(annotation: Any) -> Iterator[type]:
-    """Return the types that an annotation names."""
-    for each in (get_origin(annotation), annotation):
-        if isinstance(each, type):
-            yield each
-    for inner in get_args(annotation):
-        yield from _types(inner)
+        kind = SharedStep if "step" in content else RuleWithoutExamples
+        written.append(Written(path.relative_to(home.parent).as_posix(), path, kind.model_validate(content)))
+    return resolve(written)

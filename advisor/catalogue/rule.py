@@ -182,6 +182,12 @@ class WrittenRule(RuleBody):
     steps: WrittenSteps = ()
 
 
+class RuleWithoutExamples(WrittenRule):
+    """A rule as it is judged by."""
+
+    examples: tuple[Example, ...] = ()
+
+
 class Rule(RuleBody):
     """A rule whose steps are resolved. `file` is where it stands."""
 
