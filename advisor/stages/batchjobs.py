@@ -23,14 +23,9 @@ KEYS = ["id", "run_id", "batch_id", "timestamp", "add_batch_ms"]
 """Columns of the table of batch parts that come from progress."""
 _LENGTHS = ("trigger_execution_ms", "commit_offsets_ms")
 _BEFORE = (
-    "latest_offset_ms",
-    "get_offset_ms",
-    "get_end_offset_ms",
-    "set_offset_range_ms",
-    "wal_commit_ms",
-    "get_batch_ms",
+    "latest_offset_ms", "get_offset_ms", "get_end_offset_ms", "set_offset_range_ms", "wal_commit_ms", "get_batch_ms",
     "query_planning_ms",
-)
+)  # fmt: skip
 """The phases before addBatch."""
 
 KINDS = (None, "source_read", "state", "shuffle", "result", "table_log", "other")

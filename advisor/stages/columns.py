@@ -154,13 +154,7 @@ PART_COLUMNS: tuple[Column, ...] = (
 )
 """One row per micro-batch whose jobs were seen."""
 
-COUNTED_BY_LINES = (
-    "code_generated_ms",
-    "code_too_long",
-    "code_refused",
-    "commit_retries",
-    "writes",
-)
+COUNTED_BY_LINES = ("code_generated_ms", "code_too_long", "code_refused", "commit_retries", "writes")
 """Columns from lines of a driver's log: 0 without such a line."""
 SELDOM_IN_LINES = ("files_written", "bytes_written", "files_read", "log_compaction_ms", "kafka_polls", "kafka_poll_ms")
 """What is not known without such a line: consumers may write to the executors' logs, few sources read files, and few

@@ -10,24 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 SUMS = (
-    "run_ms",
-    "cpu_ms",
-    "deserialize_ms",
-    "result_ms",
-    "gc_ms",
-    "shuffle_read_bytes",
-    "shuffle_read_rows",
-    "fetch_wait_ms",
-    "shuffle_write_bytes",
-    "shuffle_write_rows",
-    "shuffle_write_ms",
-    "memory_spilled_bytes",
-    "disk_spilled_bytes",
-    "input_rows",
-    "input_bytes",
-    "output_rows",
-    "output_bytes",
-)
+    "run_ms", "cpu_ms", "deserialize_ms", "result_ms", "gc_ms", "shuffle_read_bytes", "shuffle_read_rows",
+    "fetch_wait_ms", "shuffle_write_bytes", "shuffle_write_rows", "shuffle_write_ms", "memory_spilled_bytes",
+    "disk_spilled_bytes", "input_rows", "input_bytes", "output_rows", "output_bytes",
+)  # fmt: skip
 """Numbers of a task that are summed, in the order in which `Work.task` takes them."""
 COUNTED = ("failed", "killed", "speculative")
 LENGTHS = ("task_ms", "task_max_ms", "task_median_ms", "task_p95_ms")
