@@ -133,6 +133,25 @@ def test_a_python_function_that_two_operators_call_is_told(first: str, second: s
     assert [one.value for one in read_physical_plan(calls) if one.fact == "python_called_again"] == again
 
 
+_PANES = "Arguments: [" + ", ".join(3 * ["[named_struct(start, time#0, end, CASE WHEN a THEN b END), value#1]"])
+
+
+@pytest.mark.parametrize(
+    ("plan", "told"),
+    [
+        ("(10) SortMergeJoin [codegen id : 5]", {"shuffled_join": True}),
+        ("(2) Exchange\nArguments: rangepartitioning(user#7L ASC NULLS FIRST, 2)", {"sort_of_all": True}),
+        ("(2) Exchange\nArguments: hashpartitioning(user#7L, 2)", {}),
+        (f"(5) Expand\n{_PANES}], [window#10]", {"windows_per_row": 3}),
+        (f"(5) Expand\n{_PANES}, ... 155 more fields], [window#10]", {"windows_per_row": 158}),
+        ("(5) Expand\nArguments: [[a#1, null, 1], [null, b#2, 2]], [a#3, b#4, gid#5]", {}),  # count distinct
+        ("(3) Project\nOutput [1]: [CASE WHEN (a = 1) THEN x WHEN (a = 2) THEN y END AS b#2]", {"case_branches": 2}),
+    ],
+)
+def test_a_plan_tells_what_multiplies_its_work(plan: str, told: dict[str, object]) -> None:
+    assert {one.fact: one.value for one in read_physical_plan(plan)} == told
+
+
 @pytest.mark.parametrize(("where", "modes"), [("<unknown>", set()), ("file:/c/state", {"update"})])
 def test_a_plan_without_its_query_tells_no_output_mode(where: str, modes: set[str]) -> None:
     run = "816643e7-3157-4133-ae26-0e2ee96a9179"

@@ -14,6 +14,11 @@ from advisor.sources.sightings.query import checkpoint, limits, of_confs
 MARK: Final = "Finish initializing with logical plan:"
 _REAL_TIME_SCAN: Final = "RealTimeStreamScan"
 _LOOP_JOINS: Final = ("BroadcastNestedLoopJoin", "CartesianProduct")
+_SHUFFLED_JOINS: Final = ("SortMergeJoin", "ShuffledHashJoin")
+_SORT_OF_ALL: Final = ("rangepartitioning(",)  # Spark samples the input first, in a job of its own
+_PANE: Final = "[named_struct(start, "
+_CASE: Final = " WHEN "
+_MORE: Final = re.compile(r"\.\.\. (\d{1,9}) more fields")
 _PYTHON_CALLS: Final = re.compile(r"EvalPython\nInput [^\n]*\nArguments: \[([^\n]*)\], \[python")
 _PYTHON_CALL: Final = re.compile(r"(?:^|, )(\w+)\([^\n]{0,1000}?\)(#\d+)(?=, \w+\(|$)")
 _HEAD: Final = re.compile(r"~?WriteToMicroBatchDataSource\w{0,40} (?P<sink>.*)", re.DOTALL)
@@ -47,9 +52,13 @@ def read_execution(plan: str, changed: Mapping[str, str]) -> list[Told]:
 
 
 def read_physical_plan(text: str) -> list[Told]:
-    """Real-time mode, a join in a loop, Python called again; of an operator with state checkpoint, mode and state."""
+    """Real-time mode, joins, sorts, what rows are multiplied by, and Python called again; of an operator with state
+    checkpoint, mode and state.
+    """
     plain = [Told("trigger", "real_time")] if _REAL_TIME_SCAN in text else []
-    plain += [Told("loop_join", value=True)] if any(name in text for name in _LOOP_JOINS) else []
+    shapes = {"loop_join": _LOOP_JOINS, "shuffled_join": _SHUFFLED_JOINS, "sort_of_all": _SORT_OF_ALL}
+    plain += [Told(fact, value=True) for fact, names in shapes.items() if any(name in text for name in names)]
+    plain += [Told(fact, number) for fact, number in _repeated(text).items() if number > 1]
     called = Counter(call for calls in _PYTHON_CALLS.findall(text) for call in _PYTHON_CALL.findall(calls))
     plain += [Told("python_called_again", name) for (name, _), times in called.items() if times > 1][:1]
     info = _STATE_INFO.search(text)
@@ -61,6 +70,15 @@ def read_physical_plan(text: str) -> list[Told]:
     behind = text.partition(") StateStoreSave")[2].partition("state info [")[2]  # of the first operator that saves any
     mode = _MODE.search(behind.partition("\n")[0])
     return [*found, Told("output_mode", mode[1].lower())] if mode else found
+
+
+def _repeated(text: str) -> dict[str, int]:
+    """The windows that a row falls into, and the branches of the longest CASE WHEN; Spark prints 25 windows at most."""
+    lines = text.split("\n") if _PANE in text or _CASE in text else []
+    expanded = [(line.count(_PANE), _MORE.findall(line)) for line in lines if line.startswith("Arguments: [" + _PANE)]
+    windows = max((shown + int((more or [0])[-1]) for shown, more in expanded), default=0)
+    cases = max((line.count(_CASE) for line in lines if _PANE not in line), default=0)
+    return {"windows_per_row": windows, "case_branches": cases}
 
 
 def _nodes(line: Line) -> tuple[list[str], bool]:
