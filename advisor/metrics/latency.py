@@ -90,14 +90,15 @@ def rows_with_spikes(window: Window, mixed: Mixture, left: float) -> np.ndarray 
 class Mixture(NamedTuple):
     """Record latency per batch: uniform over [start, start + width] in ms, weighed by rows.
 
-    `waited`: the backlog's age within `start`. `known`: which of the window's batches have a latency; the other arrays
-    hold one number for each of these.
+    `waited`: the backlog's age within `start`. `early`: the share of what a shorter addBatch saves that shows no row
+    sooner. `known`: which of the window's batches have a latency; the other arrays hold one number for each of these.
     """
 
     start: np.ndarray
     width: np.ndarray
     rows: np.ndarray
     waited: np.ndarray
+    early: np.ndarray
     known: np.ndarray
 
 
@@ -122,7 +123,7 @@ def mixture(window: Window) -> Mixture | Missing:
         return spread
     spread = np.minimum(spread, visible)
     start, width = visible - spread + waited, width + spread
-    return Mixture(start[known], width[known], rows[known], waited[known], known)
+    return Mixture(start[known], width[known], rows[known], waited[known], _early(window)[known], known)
 
 
 def _follows_cold(window: Window) -> np.ndarray:
@@ -175,9 +176,19 @@ def _distribution(start: np.ndarray, width: np.ndarray, weight: np.ndarray) -> t
 def _not_waited(window: Window) -> np.ndarray:
     """What of each trigger lies before its last record came, or after the typical record was visible."""
     asking, after = summed(window, DISCOVERY), summed(window, ("commit_offsets_ms",))
-    stateless = window.facts.value("stateful") is False and not len(window.operators)
-    written = _written_before_end(window) if stateless and window.facts.value("sink") == "kafka" else 0.0
+    written = _written_before_end(window) if _is_written_by_tasks(window) else 0.0
     return zero_filled(asking / 2 + after + written + _committed_after(window))
+
+
+def _is_written_by_tasks(window: Window) -> bool:
+    stateless = window.facts.value("stateful") is False and not len(window.operators)
+    return stateless and window.facts.value("sink") == "kafka"
+
+
+def _early(window: Window) -> np.ndarray:
+    """The third of addBatch in which rows are in Kafka already; it shrinks with addBatch, the last stage's does not."""
+    in_one_stage = np.bincount(window.stages["batch"], minlength=len(window)) <= 1
+    return VISIBLE_BEFORE_END * (in_one_stage & _is_written_by_tasks(window))
 
 
 def _written_before_end(window: Window) -> np.ndarray:

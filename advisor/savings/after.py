@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 import numpy as np
 from msgspec.structs import replace
@@ -12,7 +13,7 @@ from advisor.metrics import Estimate, Missing, named, sure
 from advisor.metrics.capacity import lines
 from advisor.metrics.interval import advised_after_ms
 from advisor.metrics.latency import Mixture, mixture, mixture_quantiles, record_latency_ms, rows_with_spikes
-from advisor.savings.promise import in_common, promise
+from advisor.savings.promise import HAS_PARTS, in_common, promise
 from advisor.savings.saving import AFTER_SINK, OF_RECORDS, of_records, waits_follow
 from advisor.statistics import zero_filled
 from advisor.window import PHASES, Window
@@ -21,6 +22,7 @@ SHORTEST_MS = 1.0
 INTERVAL = ("interval_wait_ms", "unwanted_interval_wait_ms")
 FETCHES = "kafka_fetch_wait_ms"
 _WAITING = ("backlog_wait_ms", "waiting_ms")
+_Shorter: TypeAlias = tuple[float, float | np.ndarray]
 
 
 def can_be_modelled(step: Advice) -> bool:
@@ -67,7 +69,7 @@ def _by_model(
     window: Window, mixed: Mixture, steps: Sequence[Advice], budget: Mapping[str, float], end: str
 ) -> tuple[Latencies, Latencies]:
     """Return the state by the model, not calibrated: with batches as long as today, and as short as after the steps."""
-    cut, (surely, possibly) = _shorter(steps, budget, end), waits_follow(window)
+    cut, (surely, possibly) = _shorter(mixed, steps, budget, end), waits_follow(window)
     follow = {"low": (surely,), "high": (possibly,)}.get(end, tuple({surely, possibly}))
     found = [_modelled(window, mixed, steps, cut, end, follows) for follows in follow]
     p50, p99 = (sum(each) / len(found) for each in zip(*((one.p50, one.p99) for one in found), strict=True))
@@ -76,7 +78,7 @@ def _by_model(
 
 
 def _modelled(
-    window: Window, mixed: Mixture, steps: Sequence[Advice], shorter: tuple[float, float], end: str, follows: bool
+    window: Window, mixed: Mixture, steps: Sequence[Advice], shorter: _Shorter, end: str, follows: bool
 ) -> Latencies:
     """Return the state by the model. `follows`: whether the time between triggers shrinks with the batch."""
     cut, seen = shorter
@@ -147,14 +149,14 @@ def _gaps(window: Window, mixed: Mixture) -> np.ndarray:
     return np.maximum(window.batches["interval_ms"][mixed.known], SHORTEST_MS)
 
 
-def _shorter(steps: Sequence[Advice], budget: Mapping[str, float], end: str) -> tuple[float, float]:
+def _shorter(mixed: Mixture, steps: Sequence[Advice], budget: Mapping[str, float], end: str) -> _Shorter:
     """Return by how much batches are shorter, and by how much results are visible earlier."""
     saving = [at_best(step) for step in steps if step.saves_ms is not None and not step.ends_slow_batches]
     if not saving:
         return 0.0, 0.0
     cut = _of(in_common(saving, budget), end)
-    after_sink = sum(_of(one.saves_ms, end) * _part_after_sink(one, budget) for one in saving)
-    return cut, max(0.0, cut - after_sink)
+    after_sink = sum(_of(one.saves_ms, end) * _part_after_sink(mixed, one, budget) for one in saving)
+    return cut, np.maximum(0.0, cut - after_sink)
 
 
 def _of_each(window: Window, mixed: Mixture, steps: Sequence[Advice], end: str) -> np.ndarray:
@@ -172,8 +174,10 @@ def at_best(step: Advice) -> Advice:
     return replace(step, saves_ms=batch, saves_latency_ms=record)
 
 
-def _part_after_sink(step: Advice, budget: Mapping[str, float]) -> float:
+def _part_after_sink(mixed: Mixture, step: Advice, budget: Mapping[str, float]) -> float | np.ndarray:
     """Return the share of a step's saving that lies after the results are visible."""
+    if step.saves_in == (HAS_PARTS,):
+        return mixed.early
     inside, after_sink = {phase: budget.get(phase, 0.0) for phase in step.saves_in}, PHASES[AFTER_SINK]
     if after_sink not in inside or len(inside) == 1:
         return float(after_sink in inside)

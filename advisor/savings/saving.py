@@ -25,6 +25,7 @@ OF_RECORDS: Final = Saves.model_construct(
 _OF_GROWING: Final = OF_RECORDS.model_copy(update={"calibrated": None})
 """Of a query that falls behind until then: how late its records are depends on how long it ran, in trials too."""
 AFTER_SINK: Final = "commit_offsets_ms"
+IN_SINK: Final = ("add_batch_ms",)
 
 
 def per_batch(saves: Saves | None, window: Window) -> Promise | Missing | None:
@@ -77,7 +78,7 @@ def _most(saves: Saves, window: Window) -> float:
     """Return the most that can be saved: the batch, or addBatch alone; of waiting, the rest of the record's wait."""
     if named(saves.metric).time == "latency":
         return _whole(saves, window) - _own_batch(saves, window)
-    if named(saves.metric).phases != ("add_batch_ms",):
+    if named(saves.metric).phases != IN_SINK:
         return _whole(saves, window)
     part = _batch("add_batch_ms", saves, window)
     return part.high if isinstance(part, Estimate) else float("inf")
@@ -191,8 +192,10 @@ def _shorter(before: Mixture, cuts: Sequence[Cut], saves: Saves, window: Window)
 
 
 def _seen(ms: np.ndarray, saves: Saves, window: Window, before: Mixture) -> np.ndarray:
-    """Return how much earlier results are visible; savings in the commit log come after them."""
+    """Return how much earlier results are visible; savings in the commit log come after them, others in part."""
     phases = named(saves.metric).phases
+    if phases == IN_SINK:
+        return ms * (1 - before.early)
     if AFTER_SINK not in phases or set(phases) == set(PHASES):
         return ms
     after, whole = (summed(window, columns)[before.known] for columns in ((AFTER_SINK,), phases))
