@@ -99,7 +99,8 @@ _INPUTS: Final = (
     "python", "other", "several",
 )  # fmt: skip
 
-_QUERY = (
+_FACTS = (
+    # the query
     Fact("stateful", "bool", "the query keeps state between batches", "progress, printed plan", (*_SHOWN, "computed"),
          asks="Does it aggregate, deduplicate, join streams or keep other state?"),
     Fact("sink", "choice", "what the query writes to", "progress", _SHOWN, values=_SINKS, asks="Where does it write?"),
@@ -153,8 +154,7 @@ _QUERY = (
          "progress, lines of Delta's commits", ("log", "computed")),
     Fact("kafka_partitions", "int", "partitions of the Kafka topics that are read", "offsets in progress",
          ("progress",), minimum=1),
-)  # fmt: skip
-_STATE = (
+    # the state
     Fact("state_store", "choice", "state store provider", "state metrics, configuration in the checkpoint", _SHOWN,
          values=("hdfs", "rocksdb"), merge="pinned", asks="Which state store is set? The default is hdfs."),
     Fact("changelog", "bool", "RocksDB commits changelogs, not snapshots",
@@ -166,8 +166,7 @@ _STATE = (
          ("checkpoint", "log", "event_log", "ui", "progress", "session"), minimum=1, merge="pinned"),
     Fact("async_state_checkpoint", "bool", "state is checkpointed asynchronously (Databricks)", "Spark properties",
          (*_ASKED, "default")),
-)  # fmt: skip
-_LOGS = (
+    # progress tracking and the checkpoint
     Fact("async_progress", "bool", "progress is tracked asynchronously",
          "logger of 'Starting', printed options, session; off where Spark would refuse it", (*_ASKED, "computed"),
          asks="Is asynchronous progress tracking on?"),
@@ -183,8 +182,7 @@ _LOGS = (
     Fact("checkpoint_manager", "choice", "how checkpoint files are written",
          "lines of the checkpoint manager, configuration", (*_ASKED, "inferred"),
          values=("rename", "abortable", "other")),
-)  # fmt: skip
-_SPARK = (
+    # Spark, its platform and settings
     Fact("spark_version", "version", "version of Spark", "'Running Spark version'", _ASKED, scope="application",
          asks="Which version of Spark runs it?"),
     Fact("spark_version_at_least", "version", "Spark is at least this version", "progress, log", ("log", "progress"),
@@ -225,16 +223,14 @@ _SPARK = (
     Fact("ignored_databricks_setting", "str",
          "a Databricks setting that open-source Spark ignores; none: settings were seen, and none is ignored",
          "configuration", _ASKED, nullable=True),
-)  # fmt: skip
-_DELTA = (
+    # Delta
     Fact("delta_snapshot_partitions", "int",
          "tasks in which Delta rebuilds a table's snapshot (spark.databricks.delta.snapshotPartitions)",
          "configuration", _ASKED, unit="tasks", minimum=1),
     Fact("delta_snapshot_tasks", "int",
          "tasks of the stage that rebuilds Delta's snapshot at each batch's start; none: there is no such stage",
          "stages in the log", (*_ASKED, "inferred"), unit="tasks", minimum=1, nullable=True, outcome=True),
-)  # fmt: skip
-_OBSERVED = (
+    # what was seen to happen
     Fact("missing_batch", "int", 'N of the error "batch N doesn\'t exist"', "the event that ends a query",
          (*_ASKED, "computed"), minimum=0, nullable=True, outcome=True, settable=False),
     Fact("terminated_error", "str", "first line of the error that ended the run, credentials removed",
@@ -284,9 +280,7 @@ _OBSERVED = (
          outcome=True, settable=False),
 )  # fmt: skip
 
-FACTS: Final[dict[str, Fact]] = {
-    fact.name: fact for group in (_QUERY, _STATE, _LOGS, _SPARK, _DELTA, _OBSERVED) for fact in group
-}
+FACTS: Final[dict[str, Fact]] = {fact.name: fact for fact in _FACTS}
 """Every fact by name. Beside these, `conf:KEY` holds a configuration value that was seen (credentials removed)."""
 
 APPLICATION_STARTS: Final = "spark_version"
