@@ -155,16 +155,10 @@ def test_skipped_with_the_fact_that_is_missing(catalogue: Catalogue) -> None:
     assert "async_progress" in skipped.reason
 
 
-def test_a_silenced_rule_is_neither_found_nor_skipped(catalogue: Catalogue) -> None:
+def test_every_rule_is_told_once_and_a_silenced_one_as_silenced(catalogue: Catalogue) -> None:
     silenced = Silenced("LG001", "known since March", None)
     found = judge(window([BATCH] * 60, **KNOWN), catalogue, [silenced])
-    assert "LG001" not in {f.rule for f in found.findings} | {s.rule for s in found.skipped}
     assert found.suppressed == (silenced,)
-
-
-def test_every_rule_is_told_once(catalogue: Catalogue) -> None:
-    silenced = Silenced("LG002", "known since March", None)
-    found = judge(window([BATCH] * 60, **KNOWN), catalogue, [silenced])
     told = [*found.findings, *found.skipped, *found.suppressed, *found.passed, *found.not_applicable]
     assert sorted(entry.rule for entry in told) == sorted(catalogue.rules)
 
@@ -215,18 +209,21 @@ def test_lines_limited_to_versions_while_the_version_is_not_known() -> None:
     assert ask_all(lines, window([BATCH], sink="foreach", spark_version="4.2.9")).holds is False
 
 
-def test_a_lower_bound_of_the_version_is_enough_where_it_reaches() -> None:
-    line = condition(fact="spark_version", at_least="3.4")
-    assert ask(line, window([BATCH], spark_version_at_least="3.4")).holds is True
-    assert ask(line, window([BATCH], spark_version_at_least="3.2")).holds is None
-
-
-def test_an_interval_that_holds_the_limit_is_no_answer() -> None:
+@pytest.mark.parametrize(
+    ("asked", "known", "holds"),
+    [
+        ({"fact": "spark_version", "at_least": "3.4"}, {"spark_version_at_least": "3.4"}, True),
+        ({"fact": "spark_version", "at_least": "3.4"}, {"spark_version_at_least": "3.2"}, None),
+        # an interval that holds the limit is no answer; a number that equals it reaches it
+        *(({"metric": "state_commit_wall_ms", "at_least": least}, {}, holds)
+          for least, holds in ((50, None), (5, True), (500, False))),
+        ({"metric": "trigger_execution_ms", "at_least": 100}, {}, True),
+        ({"metric": "trigger_execution_ms", "below": 100}, {}, False),
+    ],
+)  # fmt: skip
+def test_the_answer_to_a_condition(asked: dict[str, Any], known: dict[str, Any], holds: bool | None) -> None:
     state = [{"operatorName": "s", "commitTimeMs": 100, "numShufflePartitions": 10}]
-    made = window([BATCH | {"addBatch": 80, "operators": state}])
-    assert ask(condition(metric="state_commit_wall_ms", at_least=50), made).holds is None
-    assert ask(condition(metric="state_commit_wall_ms", at_least=5), made).holds is True
-    assert ask(condition(metric="state_commit_wall_ms", at_least=500), made).holds is False
+    assert ask(condition(**asked), window([BATCH | {"addBatch": 80, "operators": state}], **known)).holds is holds
 
 
 def test_a_part_of_a_batch_is_at_most_the_whole_in_a_sentence() -> None:
@@ -236,19 +233,15 @@ def test_a_part_of_a_batch_is_at_most_the_whole_in_a_sentence() -> None:
     assert sentence("{state_commit_wall_ms} of {trigger_execution_ms}", two) == "75 ms of 100 ms"
 
 
-def test_a_limit_is_reached_by_a_number_that_equals_it() -> None:
-    made = window([BATCH])
-    assert ask(condition(metric="trigger_execution_ms", at_least=100), made).holds is True
-    assert ask(condition(metric="trigger_execution_ms", below=100), made).holds is False
+UP, DOWN = (0.1, 0.2, 0.4), (10, 5, 1)
 
 
-@pytest.mark.parametrize(("value", "level"), [(0.05, None), (0.1, "low"), (0.3, "medium"), (0.9, "high")])
-def test_levels(value: float, level: str | None) -> None:
-    assert level_of(value, {"low": 0.1, "medium": 0.2, "high": 0.4}) == level
-
-
-def test_falling_levels() -> None:
-    assert level_of(3, {"low": 10, "medium": 5, "high": 1}) == "medium"
+@pytest.mark.parametrize(
+    ("value", "limits", "level"),
+    [(0.05, UP, None), (0.1, UP, "low"), (0.3, UP, "medium"), (0.9, UP, "high"), (3, DOWN, "medium")],
+)
+def test_levels(value: float, limits: tuple[float, ...], level: str | None) -> None:
+    assert level_of(value, dict(zip(("low", "medium", "high"), limits, strict=True))) == level
 
 
 @pytest.mark.parametrize(

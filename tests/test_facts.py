@@ -103,18 +103,11 @@ class TestNames:
     @pytest.mark.parametrize(
         ("name", "value", "fits"),
         [
-            ("stateful", True, True),
-            ("stateful", "true", False),
-            ("task_slots", 4, True),
-            ("task_slots", True, False),
-            ("task_slots", 0, False),
-            ("sink", "kafka", True),
-            ("sink", "files", False),
-            ("ignored_async_setting", None, True),
-            ("sink", None, False),
-            ("latency_target_ms", 1.5, True),
+            ("stateful", True, True), ("stateful", "true", False), ("task_slots", 4, True),
+            ("task_slots", True, False), ("task_slots", 0, False), ("sink", "kafka", True), ("sink", "files", False),
+            ("ignored_async_setting", None, True), ("sink", None, False), ("latency_target_ms", 1.5, True),
         ],
-    )
+    )  # fmt: skip
     def test_values_from_logs_are_checked(self, name: str, value: Any, fits: bool) -> None:
         assert check_value(FACTS[name], value) is fits
 
@@ -123,31 +116,22 @@ class TestVersions:
     @pytest.mark.parametrize(
         ("version", "floor", "holds"),
         [
-            ("4.0.1", "3.4", True),
-            ("3.4", "3.4", True),
-            ("3.3.4", "3.4", False),
-            ("3.10.0", "3.4", True),
-            ("4", "3.4", True),
-            ("3", "3.4", False),
-            ("4.2.0-SNAPSHOT", "4.2", True),
-            ("3.5.1-amzn-0", "3.5.1", True),
-            ("13.3.x-scala2.12", "10.4", True),
-            ("10.4.x-scala2.12", "11.3", False),
+            ("4.0.1", "3.4", True), ("3.4", "3.4", True), ("3.3.4", "3.4", False), ("3.10.0", "3.4", True),
+            ("4", "3.4", True), ("3", "3.4", False), ("4.2.0-SNAPSHOT", "4.2", True),
+            ("3.5.1-amzn-0", "3.5.1", True), ("13.3.x-scala2.12", "10.4", True), ("10.4.x-scala2.12", "11.3", False),
             ("unknown", "3.4", False),
         ],
-    )
+    )  # fmt: skip
     def test_versions_are_compared_as_far_as_the_floor_says(self, version: str, floor: str, holds: bool) -> None:
         assert version_at_least(version, floor) is holds
 
     @pytest.mark.parametrize(
         ("version", "platform"),
         [
-            ("3.5.1", "open_source"),
-            ("4.2.0-SNAPSHOT", "open_source"),
-            ("3.4.1-amzn-2", "other"),
+            ("3.5.1", "open_source"), ("4.2.0-SNAPSHOT", "open_source"), ("3.4.1-amzn-2", "other"),
             ("2.4.0.7.1", "other"),
         ],
-    )
+    )  # fmt: skip
     def test_vendors_add_to_the_numbers_of_a_release(self, version: str, platform: str) -> None:
         assert platform_of(version) == platform
 
@@ -291,23 +275,17 @@ class TestComputed:
     @pytest.mark.parametrize(
         ("description", "kind"),
         [
-            ("KafkaV2[Subscribe[topic]]", "kafka"),
-            ("KafkaSource[Subscribe[topic]]", "kafka"),
-            ("FileStreamSource[file:/data]", "file"),
-            ("DeltaSource[file:/data]", "delta"),
-            ("RateStreamV2[rowsPerSecond=1", "rate"),
-            ("RateStreamSource[rowsPerSecond=1]", "rate"),
-            ("RatePerMicroBatchStream[rowsPerBatch=1000]", "rate_micro_batch"),
-            ("TextSocketV2[host: localhost, port: 9999]", "socket"),
-            ("MemoryStream[value#1]", "memory"),
-            ("KinesisV2[stream]", "kinesis"),
+            ("KafkaV2[Subscribe[topic]]", "kafka"), ("KafkaSource[Subscribe[topic]]", "kafka"),
+            ("FileStreamSource[file:/data]", "file"), ("DeltaSource[file:/data]", "delta"),
+            ("RateStreamV2[rowsPerSecond=1", "rate"), ("RateStreamSource[rowsPerSecond=1]", "rate"),
+            ("RatePerMicroBatchStream[rowsPerBatch=1000]", "rate_micro_batch"), ("MemoryStream[value#1]", "memory"),
+            ("TextSocketV2[host: localhost, port: 9999]", "socket"), ("KinesisV2[stream]", "kinesis"),
             ("org.apache.spark.sql.eventhubs.EventHubsSource@1", "event_hubs"),
-            ("CloudFilesSource[s3://x]", "auto_loader"),
+            ("CloudFilesSource[s3://x]", "auto_loader"), ("PaimonSource[s3://x]", "other"),
             ("org.apache.spark.sql.execution.datasources.v2.python.PythonMicroBatchStream@1", "python"),
             ("org.apache.spark.sql.x.python.PythonMicroBatchStreamWithAdmissionControl@7", "python"),
-            ("PaimonSource[s3://x]", "other"),
         ],
-    )
+    )  # fmt: skip
     def test_kinds_of_sources(self, description: str, kind: str) -> None:
         assert source_kind(description) == kind
 

@@ -225,11 +225,7 @@ def test_the_count_of_lines_breaks_no_title(sample: str, title: str, also: str) 
 
 @pytest.mark.parametrize(
     ("first", "known"),
-    [
-        ({"first": 1}, False),
-        ({"first": 7}, True),
-        ({"first": 1, "interval_ms": 1000}, True),
-    ],
+    [({"first": 1}, False), ({"first": 7}, True), ({"first": 1, "interval_ms": 1000}, True)],
 )
 def test_the_gap_to_the_first_batch_of_all_is_no_wait(first: dict[str, Any], known: bool) -> None:
     row = {"triggerExecution": 420, "addBatch": 300, "numInputRows": 4000}
