@@ -58,6 +58,14 @@ def test_an_example_is_answered_as_it_says(rule: Rule, example: Example) -> None
     assert failures(rule, example) == []
 
 
+@pytest.mark.parametrize("name", ["PY001", "PY002"])
+def test_the_steps_for_python_stand_in_the_order_of_the_examples(name: str) -> None:
+    rule = SHIPPED.rules[name]
+    for example in rule.examples:
+        steps = getattr(judge_rule(rule, window(example)), "steps", ())
+        assert [step.id for step in steps if step.id in example.expect.steps] == list(example.expect.steps)
+
+
 def test_an_answer_that_differs_is_named(catalogue: Catalogue) -> None:
     rule = catalogue.rules["LG001"]
     expect = rule.examples[0].expect

@@ -152,6 +152,22 @@ def test_a_plan_tells_what_multiplies_its_work(plan: str, told: dict[str, object
     assert {one.fact: one.value for one in read_physical_plan(plan)} == told
 
 
+@pytest.mark.parametrize(
+    ("plan", "batches"),
+    [
+        ("(3) MapInPandas\nInput [1]: [value#1L]\nArguments: score(value#1L)#4, [value#5L], false\n", True),
+        ("(3) PythonMapInArrow\nInput [1]: [value#1L]\n", True),
+        ("(5) FlatMapGroupsInPandas\nInput [1]: [value#1L]\n", True),
+        ("(5) FlatMapGroupsInPandasWithState\nInput [1]: [value#1L]\n", False),
+        ("(2) ArrowEvalPython\nInput [1]: [value#1L]\nArguments: [score(value#1L)#4], [pythonUDF0#5], 204\n", True),
+        ("(2) ArrowEvalPython\nInput [1]: [value#1L]\nArguments: [score(value#1L)#4], [pythonUDF0#5], 200\n", False),
+        ("(2) BatchEvalPython\nInput [1]: [value#1L]\nArguments: [score(value#1L)#4], [pythonUDF0#5]\n", False),
+    ],
+)
+def test_a_python_function_that_takes_many_rows_is_told(plan: str, batches: bool) -> None:
+    assert (Told("python_batches", value=True) in read_physical_plan(plan)) is batches
+
+
 @pytest.mark.parametrize(("where", "modes"), [("<unknown>", set()), ("file:/c/state", {"update"})])
 def test_a_plan_without_its_query_tells_no_output_mode(where: str, modes: set[str]) -> None:
     run = "816643e7-3157-4133-ae26-0e2ee96a9179"

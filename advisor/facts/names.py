@@ -255,6 +255,8 @@ _FACTS = (
          settable=False, merge="largest"),
     Fact("python_called_again", "str", "a Python function that the plan calls more than once for a row",
          "the same call in several operators of the plan of an event log", _ASKED, settable=False),
+    Fact("python_batches", "bool", "a Python function takes many rows at once (mapInPandas, say)",
+         "the plan of an event log, or the class that logs the times of Python workers", _ASKED, settable=False),
     Fact("stopped", "bool", "the run ended without an error",
          "'was stopped' lines, session, or the end of query or application in an event log", _ASKED, outcome=True,
          settable=False),

@@ -70,6 +70,7 @@ AQE = "MicroBatchExecution: Disabling AQE since AQE is not supported in"
 RENAMED = "CheckpointFileManager: Renamed temp file file:/"
 OF = "Map(path -> /data/incoming, maxFilesPerTrigger -> 60),None)"
 LISTING = "HadoopFSUtils: Listing leaf files and directories in parallel under"
+WORKED = "Times: total = 1187, boot = -957, init = 1407, finish = 737"
 REJECTED = "terminated with error\njava.util.concurrent.RejectedExecutionException: Producer interrupted"
 
 
@@ -113,6 +114,11 @@ REJECTED = "terminated with error\njava.util.concurrent.RejectedExecutionExcepti
         (["X: values\n\tfetch.max.wait.ms = soon"], {}), (["X: values\n\tmax.poll.records = 0"], {}),
         (["X: values\n\tmax.poll.records = 1"], {"kafka_max_poll_records": 1}),
         (["X: we are falling behind schedule"], {}),
+        ([f"ArrowPythonRunner: {WORKED}"], {"python_batches": True}), ([f"PythonUDFRunner: {WORKED}"], {}),
+        ([f"MapInBatchEvaluatorFactory$MapInBatchEvaluator$$anon$1: {WORKED}"], {"python_batches": True}),
+        ([f"ArrowEvalPythonEvaluatorFactory$$anon$2: {WORKED}"], {}),
+        ([f"ArrowPythonWithNamedArgumentRunner: {WORKED}"], {}),
+        ([structured(WORKED, "CoGroupedArrowPythonRunner")], {"python_batches": True}),
     ],
 )  # fmt: skip
 def test_what_a_line_tells(lines: list[str], facts: dict[str, Any]) -> None:

@@ -21,6 +21,10 @@ _CASE: Final = " WHEN "
 _MORE: Final = re.compile(r"\.\.\. (\d{1,9}) more fields")
 _PYTHON_CALLS: Final = re.compile(r"EvalPython\nInput [^\n]*\nArguments: \[([^\n]*)\], \[python")
 _PYTHON_CALL: Final = re.compile(r"(?:^|, )(\w+)\([^\n]{0,1000}?\)(#\d+)(?=, \w+\(|$)")
+_PYTHON_BATCHES: Final = re.compile(
+    r"\(\d+\) (?:(?:Python)?MapIn|FlatMap(?:Co)?GroupsIn)(?:Pandas|Arrow)\n"
+    r"|EvalPython\nInput [^\n]*\nArguments: [^\n]*, (?:204|251)\n"  # a pandas_udf or arrow_udf that takes an iterator
+)
 _HEAD: Final = re.compile(r"~?WriteToMicroBatchDataSource\w{0,40} (?P<sink>.*)", re.DOTALL)
 _OPTIONS: Final = re.compile(r", (?P<id>[0-9a-f]{8}-[0-9a-f-]{27}), \[(?P<options>.*)", re.DOTALL)
 _NEXT_OPTION: Final = re.compile(r", (?=[\w.\-]+=)")
@@ -52,8 +56,8 @@ def read_execution(plan: str, changed: Mapping[str, str]) -> list[Told]:
 
 
 def read_physical_plan(text: str) -> list[Told]:
-    """Real-time mode, joins, sorts, what rows are multiplied by, and Python called again; of an operator with state
-    checkpoint, mode and state.
+    """Real-time mode, joins, sorts, what rows are multiplied by, and how Python is called; of an operator with
+    state checkpoint, mode and state.
     """
     plain = [Told("trigger", "real_time")] if _REAL_TIME_SCAN in text else []
     shapes = {"loop_join": _LOOP_JOINS, "shuffled_join": _SHUFFLED_JOINS, "sort_of_all": _SORT_OF_ALL}
@@ -61,6 +65,7 @@ def read_physical_plan(text: str) -> list[Told]:
     plain += [Told(fact, number) for fact, number in _repeated(text).items() if number > 1]
     called = Counter(call for calls in _PYTHON_CALLS.findall(text) for call in _PYTHON_CALL.findall(calls))
     plain += [Told("python_called_again", name) for (name, _), times in called.items() if times > 1][:1]
+    plain += [Told("python_batches", value=True)] if _PYTHON_BATCHES.search(text) else []
     info = _STATE_INFO.search(text)
     if info is None:
         return plain

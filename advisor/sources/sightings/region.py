@@ -21,6 +21,10 @@ _LISTED: Final = r"in parallel under ?(\d{1,9}) paths"
 _PROFILE: Final = r"cores -> name: cores, amount: (\d{1,9}).{0,1000}?cpus -> name: cpus, amount: (\d{1,9})(?:\.0)?\b"
 _WAIT: Final = r"fetch\.max\.wait\.ms = ([0-9]{1,9})\s*$"
 _RECORDS: Final = r"max\.poll\.records = ([1-9][0-9]{0,8})\s*$"
+_PYTHON_BATCHES: Final = re.compile(
+    r"\b(?:(?:CoGrouped|RowInput)?ArrowPythonRunner|(?:MapIn|FlatMap(?:Co)?GroupsIn)Batch\w*)\b"
+)
+"""Spark 3.5 writes the first name for a pandas_udf, too."""
 _PRODUCER_BATCH: Final = r"(?m)^\s*batch\.size = ([0-9]{1,9})\s*$"
 Reader = Callable[[Line], list[Told]]
 
@@ -79,6 +83,12 @@ _DEBUG: Final = re.compile(
     r"^[^A-Za-z]{8,40} DEBUG \S{0,99}\b(?:Task|Block|DAGScheduler|MicroBatch|CodeGenerator)\w{0,40}:"
 )
 """A line at DEBUG of Spark itself: what other libraries write there costs less."""
+
+
+def _read_worker(line: Line) -> list[Told]:
+    return [Told("python_batches", value=True)] if _PYTHON_BATCHES.search(line.logger or line.text) else []
+
+
 _WITHOUT_AQE: Final = (
     ("stateful workloads", Told("stateful", value=True)),
     ("Real-time Mode", Told("trigger", "real_time")),
@@ -133,6 +143,7 @@ _READERS: Final[tuple[tuple[bytes, Reader, int], ...]] = (
     (b"fetch.max.wait.ms = ", _groups(_WAIT, "kafka_fetch_max_wait_ms", convert=int), 1),
     (b"max.poll.records = ", _groups(_RECORDS, "kafka_max_poll_records", convert=int), 1),
     (b"batch.size = ", _groups(_PRODUCER_BATCH, "kafka_batch_size", convert=int), 1),
+    (b"Times: total = ", _read_worker, 20),
     (b" Committed delta #", _is("writes_delta", value=True), 1),
 )
 """Each kind of line that reveals a fact: marker, reader, how many are read at most."""
