@@ -9,7 +9,7 @@ import numpy as np
 from advisor.batches import whole_seconds
 from advisor.metrics.addbatch import of_jobs
 from advisor.metrics.metric import batch_metric, remembered, window_metric
-from advisor.metrics.missing import NO_BATCHES, Missing, needed
+from advisor.metrics.missing import NO_BATCHES, NO_INTERVAL, Missing, MissingError, needed
 from advisor.statistics import known, median, since_last
 from advisor.vocabulary import ENDING
 from advisor.window import Window
@@ -86,7 +86,10 @@ def least_trigger_delay_ms(window: Window) -> float | Missing:
 
 def _cycle(window: Window) -> float:
     """How often batches start if none is held back: at each trigger, without an interval one after the other."""
-    return max(window.facts.number("trigger_interval_ms") or 0.0, median(window.batches["trigger_execution_ms"]))
+    interval = window.facts.number("trigger_interval_ms")
+    if interval is None and window.facts.value("trigger") in (None, "processing_time"):
+        raise MissingError(NO_INTERVAL)
+    return max(interval or 0.0, median(window.batches["trigger_execution_ms"]))
 
 
 @window_metric("ms", label="the time from batch to batch while rows wait")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
-from advisor.metrics.backlog import backlog_ms
+from advisor.metrics.backlog import NO_BACKLOG, backlog_ms, limited_share
 from advisor.metrics.event_time import watermark_delay_ms
-from advisor.metrics.metric import Bounds, Quantiles, metric, remembered, window_metric
+from advisor.metrics.metric import Bounds, Estimate, Quantiles, metric, remembered, window_metric
 from advisor.metrics.missing import NO_BATCHES, Missing, needed
 from advisor.metrics.operators import ARBITRARY, partitions
 from advisor.metrics.phases import DISCOVERY, summed
@@ -297,16 +298,25 @@ def latency_at_target(window: Window) -> float:
 
 
 @window_metric("ms", time="latency", label="the record latency less its target")
-def latency_target_excess_ms(window: Window) -> float | Missing:
-    """The record latency (p99, or p50 where the target is for it) less the target: above 0 the target is missed."""
+def latency_target_excess_ms(window: Window) -> float | Estimate | Missing:
+    """The record latency (p99, or p50 where the target is for it) less the target: above 0 the target is missed.
+
+    It may be any more where the sources do not report what waits, and a limit may hold rows back.
+    """
     target = window.facts.number("latency_target_ms")
     if target is None:
         return Missing("no target for the record latency is known", "latency_target_ms")
-    return latency_at_target(window) - target
+    excess, limited = latency_at_target(window) - target, limited_share(window)
+    told = told_by_events(window) is not None or not isinstance(backlog_ms(window), Missing)
+    none_held_back = isinstance(limited, Estimate) and not limited.safe
+    return excess if told or none_held_back else Estimate(excess, None, math.inf)
 
 
 @window_metric("share", time="latency", label="the part of the latency above the target")
-def latency_over_target_share(window: Window) -> float:
+def latency_over_target_share(window: Window) -> Estimate | Missing:
     """How much of the record latency lies above the target."""
-    excess, latency = needed(latency_target_excess_ms(window)).safe, latency_at_target(window)
-    return max(0.0, excess / latency) if latency > 0 else 0.0
+    excess, latency = needed(latency_target_excess_ms(window)), latency_at_target(window)
+    if excess.value is None and excess.low <= 0:
+        return NO_BACKLOG
+    least = max(0.0, excess.low / latency) if latency > 0 else 0.0
+    return Estimate.exactly(least) if excess.value is not None else Estimate(least, None, 1.0)

@@ -6,7 +6,7 @@ import numpy as np
 
 from advisor.metrics.fetch import rows_per_partition
 from advisor.metrics.metric import Batchwise, Bounds, remembered, stage_metric, window_metric
-from advisor.metrics.missing import NO_SLOTS, NOT_SEEN, Missing, needed
+from advisor.metrics.missing import NO_SLOTS, NOT_SEEN, NOT_TOLD, Missing, needed
 from advisor.metrics.tasks import LEAST_MS, may_fetch, of_kind, per_batch, spread, too_few_readers_ms
 from advisor.statistics import median, zero_filled
 from advisor.window import Window
@@ -78,17 +78,22 @@ def _tasks_of_reader(window: Window) -> np.ndarray:
 
 
 @remembered
-def _uneven_rows(window: Window) -> np.ndarray:
-    """Return which stages read far more rows in one task than in the others, by tasks, else by Kafka's offsets."""
+def _rows_ratio(window: Window) -> np.ndarray:
+    """Return the rows of the largest task over the others' mean, by tasks, else by Kafka's offsets; NaN if unknown."""
     stages, largest = window.stages, window.stages["rows_max"]
     rows = zero_filled(stages["input_rows"]) + zero_filled(stages["shuffle_read_rows"])
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.where(stages["tasks"] > 1, largest / ((rows - largest) / (stages["tasks"] - 1)), np.nan)
-    unknown = np.isnan(largest)
+        ratio = np.where(stages["tasks"] == 1, 1.0, largest / ((rows - largest) / (stages["tasks"] - 1)))
+    unknown = np.isnan(ratio)
     if unknown.any():
         by_offsets = rows_per_partition(window)[stages["batch"]]
         ratio = np.where(unknown & of_kind(window, "source_read"), by_offsets, ratio)
-    return ratio >= UNEVEN
+    return ratio
+
+
+def _uneven_rows(window: Window) -> np.ndarray:
+    """Return which stages are known to read far more rows in one task than in the others."""
+    return _rows_ratio(window) >= UNEVEN
 
 
 def slow_task(window: Window) -> np.ndarray:
@@ -162,7 +167,11 @@ def skew_ms(window: Window) -> np.ndarray | Missing:
 
     The time of the tasks less what it would be if their work were spread evenly.
     """
-    return _beyond_even(window, _uneven_rows(window) & of_kind(window, "source_read"))
+    reads = of_kind(window, "source_read")
+    may_read = reads | (window.stages["kind"] == None)  # noqa: E711 (element by element)
+    if may_read.any() and np.isnan(_rows_ratio(window)[reads]).all():
+        return NOT_TOLD
+    return _beyond_even(window, _uneven_rows(window) & reads)
 
 
 def _beyond_even(window: Window, large: np.ndarray) -> np.ndarray | Missing:
@@ -175,5 +184,5 @@ def _beyond_even(window: Window, large: np.ndarray) -> np.ndarray | Missing:
 @stage_metric("ms", label="reading that more tasks could share")
 def splittable_read_ms(window: Window) -> np.ndarray:
     """What reading the source takes beyond its work spread evenly over all slots: few tasks, or one large partition."""
-    few, large = needed(too_few_readers_ms(window)), needed(skew_ms(window))
-    return np.where(few > 0, few, large)
+    few, large = needed(too_few_readers_ms(window)), skew_ms(window)
+    return np.where(few > 0, few, np.nan if isinstance(large, Missing) else large)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 from advisor.metrics.metric import Estimate, Unit
@@ -12,7 +13,9 @@ _MANY = 10
 
 
 def in_words(estimate: Estimate, unit: Unit) -> str:
-    """`23 ms`, `9.1 %`, `440 rows`; `7.2 % to 18.2 %` where only the interval is known."""
+    """`23 ms`, `9.1 %`, `440 rows`; `7.2 % to 18.2 %` or `at least 2.8 s` where only the interval is known."""
+    if estimate.value is None and math.isinf(estimate.high):
+        return f"at least {number(estimate.low, unit)}"
     if estimate.value is None:
         return f"{number(estimate.low, unit)} to {number(estimate.high, unit)}"
     return number(estimate.value, unit)

@@ -139,14 +139,18 @@ class RunJudge:
         )
 
     def _with_schedule(self, run: Run, window: Window) -> Window:
-        """The window of a query's last run, knowing what its runs show together if each took what was there."""
+        """The window of a query's last run, knowing what its runs show together if each took what was there.
+
+        One short run does not show whether a schedule starts more.
+        """
         one_shot = window.facts.value("trigger") in ENDING
         runs, one = self._short[run.id], short_run(window.executed, one_shot=one_shot)
         if one is not None and window.facts.get("terminated_error") is None:
             runs.append(one)
-        if self._seen[run.id] < self._runs_of[run.id] or len(runs) < self._runs_of[run.id]:
+        all_seen = self._seen[run.id] == self._runs_of[run.id] == len(runs)
+        if not len(window.executed) or (all_seen and len(runs) == 1):
             return window
-        together = Known(scheduled(runs, one_shot=one_shot), "computed")
+        together = Known(scheduled(runs, one_shot=one_shot) if all_seen else None, "computed")
         return window.with_facts(window.facts.having(scheduled_runs=together))
 
     def _state(self, run: Run, facts: Facts) -> State:
@@ -194,7 +198,7 @@ def _with_computed(window: Window) -> Window:
         return window
     ways_in = {known.origin for known in window.facts.values()} - {"computed"}
     none = (name for name in _NONE_SEEN if ways_in.intersection(FACTS[name].origins))
-    told = {"data_problem": data_problem(window), "scheduled_runs": None} | dict.fromkeys(none)
+    told = {"data_problem": data_problem(window)} | dict.fromkeys(none)
     untold = {name: Known(value, "computed") for name, value in told.items() if window.facts.get(name) is None}
     return window.with_facts(window.facts.having(**untold))
 
