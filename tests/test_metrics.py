@@ -346,6 +346,13 @@ def test_a_backlog_that_shrinks_is_gone_after_what_is_left_of_it_at_that_pace() 
     assert left.low <= left.safe <= left.high and left.safe == pytest.approx(10 * 100, rel=0.01)
 
 
+def test_the_advised_limit_works_a_backlog_off_in_a_time_that_follows_from_rows_and_batches() -> None:
+    # 500 are taken in 100 ms while 600 come: 1,200 a batch, so that 600 of 2,000 go in 100 ms, or 300 in 150 ms
+    found = measure(queued([500] * 20, [100 * number for number in range(1, 21)]), "drain_ms")
+    assert isinstance(found, Estimate) and found.value is None
+    assert (found.low, found.high) == pytest.approx((2000 / 600 * 100, 2000 / 300 * 150), rel=0.05)
+
+
 @pytest.mark.parametrize(
     ("waiting", "why"),
     [([0] * 20, "nothing waits"), ([1500 * n for n in range(1, 21)], "does not shrink"), ([900] * 20, "not shrink")],

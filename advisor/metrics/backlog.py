@@ -273,6 +273,19 @@ def advised_rows_per_batch(window: Window) -> float | Missing:
     return rounded_up(2 * came)
 
 
+@window_metric("ms", label="the time in which the advised limit works off the backlog")
+def drain_ms(window: Window) -> Estimate | Missing:
+    """How long what waits lasts at the advised limit: with batches as long as today, and half as long again."""
+    limit, waits = needed(advised_rows_per_batch(window)).safe, known(needed(backlog_rows(window)))[-1:]
+    if not any_above_zero(waits):
+        return Missing("nothing waits in the sources")
+    came, cycle = arriving(window) or 0.0, mean(window.batches["interval_ms"])
+    took, interval = mean(window.batches["trigger_execution_ms"]), window.facts.fixed_interval_ms
+    longer = cycle + took / 2 if interval is None else max(cycle, 1.5 * took)
+    low, high = (each * float(waits[0]) / (limit - came * each / cycle) for each in (cycle, longer))
+    return Estimate(low, None, high)
+
+
 def arriving(window: Window) -> float | None:
     """Return the rows that arrive between two triggers; None if the backlog is unknown."""
     rows, backlog = rows_taken(window), backlog_rows(window)
