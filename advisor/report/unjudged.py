@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 
 from advisor.batches import Batches, Columns, lacks
+from advisor.catalogue import ranking
 from advisor.facts import is_older
 from advisor.facts.trigger import LATE_MS
 from advisor.metrics.operators import shown_by_caches
@@ -85,9 +86,10 @@ def first_batch(window: Window) -> str:
     parts = ", ".join(_parts(first, whole, old))
     others = f" (and {count - 1:,} more cold ones)" if count > 1 else ""
     goes_on = window.facts.value("scheduled_runs") is None and window.facts.value("trigger") != "once"
+    cold = "It is cold" if whole < ranking()["longest_start_ms"] else "A cold start alone does not take so long"
     return (
         f"First batch after a start{others}: {milliseconds(whole)}{of_rows}{': ' if parts else ''}{parts}. "
-        f"It is cold{': judge later ones' * goes_on}."
+        f"{cold}{': judge later ones' * goes_on}."
         f"{f' Asynchronous progress tracking is no option: it needs Spark {SINCE}.' * old}"
     )
 

@@ -387,7 +387,7 @@ def gain(query: QueryEntry, step: Advice) -> str:
     if step.saves_of == _BACKLOG and (drain := query.metric("drain_ms")).low is not None:
         gone = f"{text.ms(drain.low)} to {text.ms(drain.high)}, if a batch takes up to half as long again"
         return f"what waits is worked off in {gone}; then {gain_in_short(step)}"
-    return (said or "not known before it is tried") + _waits_for_two(query, step)
+    return (said or "not known before it is tried") + _waits_for_two(step)
 
 
 def gain_in_short(step: Advice) -> str:
@@ -414,12 +414,11 @@ def _promised(promise: Promise | None, of: str) -> str:
     return f"{of.format(f'about {text.ms(promise.expected)}')} ({text.ms(promise.low)} to {text.ms(promise.high)})"
 
 
-def _waits_for_two(query: QueryEntry, step: Advice) -> str:
-    """Return why a record gains more than a batch loses; empty where it does not."""
-    loss, record, batch = query.screen.loss, step.saves_latency_ms, step.saves_ms
-    if loss is None or not loss.ms or record is None or batch is None or record.told <= max(loss.ms, batch.told):
-        return ""
-    return "; a record waits for two batches"
+def _waits_for_two(step: Advice) -> str:
+    """Return why a record gains more than all that a batch may lose; empty where it does not."""
+    record, batch = step.saves_latency_ms, step.saves_ms
+    longer = record is not None and batch is not None and record.told > batch.high
+    return "; a record waits for two batches" * longer
 
 
 def why(query: QueryEntry) -> str:
@@ -467,9 +466,9 @@ def once_known(facts: Sequence[str]) -> str:
 # Other steps, and what to ask
 
 
-def also(query: QueryEntry, step: Advice) -> str:
+def also(step: Advice) -> str:
     """Return another step that helps: what to do, how much it saves, what it takes."""
-    return f"{step.do}: {gain_in_short(step)}{_waits_for_two(query, step)} ({effort(step)}){_if_allowed(step)}"
+    return f"{step.do}: {gain_in_short(step)}{_waits_for_two(step)} ({effort(step)}){_if_allowed(step)}"
 
 
 def _if_allowed(step: Advice | PlannedStep) -> str:
