@@ -19,6 +19,7 @@ _WRITTEN: Final = r"Writing atomically to ([a-zA-Z][\w+.-]+):\S*?/(?:offsets|com
 _LISTED: Final = r"in parallel under ?(\d{1,9}) paths"
 """Spark writes no blank before the number."""
 _PROFILE: Final = r"cores -> name: cores, amount: (\d{1,9}).{0,1000}?cpus -> name: cpus, amount: (\d{1,9})(?:\.0)?\b"
+_LOCAL: Final = r"spark\.master[=,] ?(local\[\d{1,4}(?:,\d{1,4})?\])"
 _WAIT: Final = r"fetch\.max\.wait\.ms = ([0-9]{1,9})\s*$"
 _RECORDS: Final = r"max\.poll\.records = ([1-9][0-9]{0,8})\s*$"
 _PYTHON_BATCHES: Final = re.compile(
@@ -101,6 +102,7 @@ _READERS: Final[tuple[tuple[bytes, Reader, int], ...]] = (
     (b"Running Spark version ", _groups(application.VERSION.pattern, "spark_version"), 8),
     (b"Submitted application: ", _groups(r"Submitted application: (.+)", "application", convert=str.strip), 8),
     (b"Default ResourceProfile created", _groups(_PROFILE, CONF + "spark.executor.cores", CONF + "spark.task.cpus"), 8),
+    (b"spark.master", _groups(_LOCAL, CONF + "spark.master"), 2),
     (b"Granted executor ID ", application.read_executor, 1000),
     (b"Registered executor ", application.read_executor, 1000),
     (b"Lost executor ", application.read_executor, 1000),
