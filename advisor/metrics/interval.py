@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from advisor.facts.trigger import SHORTEST_REAL_TIME_MS
+from advisor.metrics.backlog import NO_BACKLOG
 from advisor.metrics.flow import held_back_wait_ms
 from advisor.metrics.latency import latency_target_excess_ms
 from advisor.metrics.measure import measure
@@ -234,7 +235,7 @@ def unwanted_interval_wait_ms(window: Window) -> float | Estimate | Missing:
     """
     held, excess = held_back_wait_ms(window), latency_target_excess_ms(window)
     for_rows = isinstance(held, Estimate) and held.safe > 0
-    kept = isinstance(excess, Estimate) and excess.safe <= 0
+    kept = excess == NO_BACKLOG or (isinstance(excess, Estimate) and excess.safe <= 0)
     if for_rows or kept or ("latency_target_ms" not in window.facts and _is_usual(window)):
         return 0.0
     return interval_wait_ms(window)

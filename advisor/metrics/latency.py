@@ -308,15 +308,14 @@ def latency_target_excess_ms(window: Window) -> float | Estimate | Missing:
         return Missing("no target for the record latency is known", "latency_target_ms")
     excess, limited = latency_at_target(window) - target, limited_share(window)
     told = told_by_events(window) is not None or not isinstance(backlog_ms(window), Missing)
-    none_held_back = isinstance(limited, Estimate) and not limited.safe
-    return excess if told or none_held_back else Estimate(excess, None, math.inf)
+    if told or (isinstance(limited, Estimate) and not limited.safe):
+        return excess
+    return Estimate(excess, None, math.inf) if excess > 0 else NO_BACKLOG
 
 
 @window_metric("share", time="latency", label="the part of the latency above the target")
-def latency_over_target_share(window: Window) -> Estimate | Missing:
+def latency_over_target_share(window: Window) -> Estimate:
     """How much of the record latency lies above the target."""
     excess, latency = needed(latency_target_excess_ms(window)), latency_at_target(window)
-    if excess.value is None and excess.low <= 0:
-        return NO_BACKLOG
-    least = max(0.0, excess.low / latency) if latency > 0 else 0.0
+    least = max(0.0, excess.safe / latency) if latency > 0 else 0.0
     return Estimate.exactly(least) if excess.value is not None else Estimate(least, None, 1.0)

@@ -13,6 +13,7 @@ from advisor.catalogue import Rule, ranking
 from advisor.catalogue.rule import Phase
 from advisor.contract import BestStep, Finding, Loss, LossKind, Part
 from advisor.metrics import METRICS, Estimate, label, measure, sure
+from advisor.metrics.backlog import NO_BACKLOG
 from advisor.metrics.phases import hides_commit_log, summed
 from advisor.metrics.slow_batches import Rhythm, rhythm
 from advisor.metrics.units import milliseconds, with_article
@@ -89,7 +90,7 @@ def of_loss_first(loss: Loss | None, findings: Iterable[Finding]) -> list[Findin
 def serves(judged: Judged, best: BestStep) -> str | None:
     """Return the wish that the best step serves: its rule's, or quicker records than the target, at a price."""
     excess, step = measure(judged.window, "latency_target_excess_ms"), best.advice
-    reached = isinstance(excess, Estimate) and excess.safe <= 0
+    reached = excess == NO_BACKLOG or (isinstance(excess, Estimate) and excess.safe <= 0)
     gives_up = step.takes == "new_checkpoint" or step.semantics != "unchanged"
     sooner = _SOONER if reached and gives_up and step.saves_latency_ms else None
     return wish(judged, best.rule) or sooner
