@@ -331,6 +331,18 @@ def test_where_all_is_broken_the_report_says_where_and_the_exit_code_is_2(
     assert result.stderr == before + said
 
 
+def test_a_file_that_cannot_be_read_is_told_with_the_reason(tmp_path: Path) -> None:
+    loop = tmp_path / "loop.log"
+    loop.symlink_to(loop)
+    result = run("analyze", str(loop))
+    assert (result.exit_code, "Not readable: 1 record\n" in result.stdout, " line " in result.stdout) == (
+        2,
+        True,
+        False,
+    )
+    assert f"{loop}: Too many levels of symbolic links; the report names each; give files" in result.stderr
+
+
 def test_more_runs_than_one_report_holds_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules["advisor.report.assemble"], "MOST_RUNS", 0)  # the function has this name, too
     said = one_line(run("analyze", LOG))

@@ -171,6 +171,9 @@ def _refuse_only_broken(paths: tuple[str, ...], read: Input, *, judged: bool) ->
         raise InputError(
             ", ".join(paths), records, "the report lists what each of them lacks, and how to get whole ones"
         )
+    if read.broken and not read.events and not read.partial and all(one.line is None for one in read.broken):
+        why = read.broken[0].reason if broken == 1 else f"none of these {broken:,} files can be read"
+        raise InputError(", ".join(paths), why, "the report names each; give files that this user can read")
     if read.broken and not read.events and not read.partial:
         records = "one record, which is" if broken == 1 else f"{broken:,} records, all"
         raise InputError(", ".join(paths), f"{records} broken", "the report lists where and why")
@@ -247,9 +250,10 @@ def _bar(paths: tuple[str, ...]) -> Iterator[Callable[[int], None] | None]:
 
 def _size(paths: tuple[str, ...]) -> int | None:
     """Return the bytes on disk; None where nobody knows them, as for a glob, standard input or a compressed file."""
-    if not all(Path(path).exists() for path in paths):
+    try:
+        if not all(Path(path).exists() for path in paths):
+            return None
+        files = [file for path in paths for file in (Path(path), *Path(path).rglob("*")) if file.is_file()]
+        return None if any(file.suffix in _COMPRESSED for file in files) else sum(file.stat().st_size for file in files)
+    except OSError:  # some may not be read
         return None
-    files = [file for path in paths for file in (Path(path), *Path(path).rglob("*")) if file.is_file()]
-    if any(file.suffix in _COMPRESSED for file in files):
-        return None
-    return sum(file.stat().st_size for file in files)

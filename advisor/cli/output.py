@@ -59,7 +59,7 @@ def check_new(option: str, output: str, paths: Iterable[str], checkpoint: str | 
 
     for path in (one.path for given in paths if given != STDIN and not is_url(given) for one in expand([given])):
         archive, _ = in_zip(path) or (path, "")
-        if Path(archive).exists() and Path(archive).samefile(output):
+        if os.path.exists(archive) and Path(archive).samefile(output):  # noqa: PTH110 - false, where Path raises
             raise UsageError(f"{option} {output}", "is one of the files that are read", "name another file")
 
 

@@ -104,7 +104,10 @@ def _judge_of(reading: Reading, catalogue: Catalogue, asked: Asked, brief: bool)
 def input_of(reading: Reading, batches: int, by_jvm: int = 0) -> Input:
     """The counts of a reading, and what could not be read of it. `batches`: of all runs; on a cluster it holds none."""
     records: list[tuple[tuple[str, ...] | None, dict[str, Any]]] = [
-        (b.lacks, {"file": hide(b.file), "offset": b.offset, "line": b.line, "reason": b.reason, "times": b.times})
+        (
+            b.lacks,
+            {"file": hide(b.file), "offset": b.offset, "line": b.line or None, "reason": b.reason, "times": b.times},
+        )
         for b in reading.broken
     ]
     return Input(

@@ -7,7 +7,7 @@ import stat
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from advisor.batches import SCHEMA, Chunks, Doing, Reading, table_of_sightings
+from advisor.batches import SCHEMA, Broken, Chunks, Doing, Reading, table_of_sightings
 from advisor.errors import InputError, UsageError
 from advisor.sources import containers
 from advisor.sources.codecs import is_packed
@@ -24,8 +24,8 @@ from advisor.sources.files import read
 from advisor.sources.formats import HEAD
 from advisor.sources.harvest import Stretch
 from advisor.sources.opening import HISTORY, LONGEST_RECORD, WINDOW
-from advisor.sources.paths import STDIN, Input, expand, in_zip, is_address, is_url, log_of, shown
-from advisor.sources.scan import Scan
+from advisor.sources.paths import STDIN, Input, expand, in_zip, is_address, is_url, log_of, shown, why
+from advisor.sources.scan import Scan, unread
 from advisor.sources.sightings.line import torn
 from advisor.sources.sightings.stretches import Memory
 
@@ -69,6 +69,8 @@ class Following:
         """What was read of files that are gone, the newest of it."""
         self._open: dict[tuple[int, int], None] = {}
         """The files that are open, in the order in which they grew last."""
+        self._unread: dict[str, Broken] = {}
+        """The files that could not be read at the last look."""
         self._looked = 0.0
         """When all files were looked at last."""
         self._inside: Mapping[str, pa.Table] = {}
@@ -79,7 +81,7 @@ class Following:
 
     def poll(self) -> bool:
         """Read what is new; whether there was anything."""
-        before, self._looked = self._looked, time.time()
+        before, self._looked, self._unread = self._looked, time.time(), {}
         there = dict(self._there())
         if before and any(key not in self._growing for key in there):
             there |= dict(_rotated([one for one in there.values() if one.named], before - _SETTLED_S))
@@ -88,8 +90,12 @@ class Following:
             if key in self._growing:
                 self._growing[key].path = one.path  # it may have been renamed
                 continue
-            with suppress(InputError) if before else nullcontext():  # it may be there again at the next look
+            try:
                 self._growing[key] = _followed(one)
+            except InputError as error:
+                if one.named and not before:  # else it may be there again at the next look
+                    raise
+                self._unread[one.path] = unread(shown(one.path), error)
         grown = [key for key, one in self._growing.items() if self._grows(key, one)]  # of a gone file the rest, too
         if gone:
             parts = [self._growing.pop(key) for key in gone]
@@ -111,7 +117,8 @@ class Following:
 
     def reading(self, *, stages: bool = False) -> Reading:
         """Return all that was read so far; with `stages` also what ran inside addBatch, of the files that are there."""
-        found = Reading.merge([self._gone, *(part.reading() for part in self._growing.values())])
+        closed = replace(self._gone, broken=(*self._gone.broken, *self._unread.values()))
+        found = Reading.merge([closed, *(part.reading() for part in self._growing.values())])
         found = replace(found, doing=self._doing(found))
         return replace(found, inside=self._stages()) if stages else found
 
@@ -145,7 +152,9 @@ class Following:
         """Every file that can be opened, by what it is."""
         for path in self._paths:
             with suppress(InputError):  # between the old file and the new one there may be none
-                yield from _regular(expand([path]))
+                inputs = expand([path])
+                self._unread |= {one.path: Broken(shown(one.path), 0, 0, one.unfit) for one in inputs if one.unfit}
+                yield from _regular(inputs)
 
 
 def _newest(*readings: Reading) -> Reading:
@@ -189,7 +198,7 @@ def _followed(one: Input) -> _Plain | _Packed:
         with Path(one.path).open("rb") as file:
             head = file.read(containers.HEAD)
     except OSError as error:
-        raise InputError(one.path, error.strerror or type(error).__name__, "give files that can be read") from None
+        raise InputError(one.path, why(error), "give files that can be read") from None
     if is_packed(head[:16]):
         return _Packed(one)
     if (give := containers.packed(head)) and one.named:

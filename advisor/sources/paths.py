@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import glob
 import logging
 import os
@@ -40,6 +41,10 @@ _PACKED = re.compile(r"\.(?:gz|gzip|zst|zstd|lz4|bz2)$")
 _ROTATED = re.compile(
     r"(?:[._-]\d{4}-?\d\d-?\d\d(?:[T_-]?\d\d)?(?:[_-]\d\d)?|\.\d{1,4}|-active|\.inprogress)(\.(?:log|txt|out|err))?$"
 )
+_EFFECTIVE = os.access in os.supports_effective_ids
+_NOTHING = "no such file or directory"
+_MISSING = {None: _NOTHING, errno.ENOENT: _NOTHING, errno.ENOTDIR: _NOTHING, errno.ENAMETOOLONG: "the name is too long"}
+"""What is said of a path at which nothing can be, by the system's error."""
 _PIPE = "a named pipe"
 _SPECIAL = {stat.S_IFIFO: _PIPE, stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
 _LOG = logging.getLogger(__name__)
@@ -106,15 +111,25 @@ def _expand(path: str) -> list[Input]:
     matches = _matches(mounted(path))
     if matches != [path]:
         return [one for match in matches for one in _expand(match)]
-    place = Path(path)
-    if place.is_dir():
-        return [one for file in in_order(_files_below(place)) for one in _in_directory(file)]
+    if os.path.isdir(path):  # noqa: PTH112 - false, where Path raises
+        return _in_folder(str(Path(path)))
     if _is_archive(path):
         return _members(path)
     what = special(path)
     if what not in ("", _PIPE):
         raise InputError(path, f"{what}, which may never end", "give a log file, or - for standard input")
     return [Input(path, log_of(shown(path)), True)]
+
+
+def _in_folder(place: str) -> list[Input]:
+    """The files of a directory and those below it, and what may not be listed; InputError where their number shows that
+    it is no directory of logs.
+    """
+    closed: list[OSError] = []
+    files = [*islice(_walk(place, closed.append), MOST_FILES + 1)]
+    _refuse_many(place, files)
+    unlisted = [Input(str(one.filename), str(one.filename), False, why(one)) for one in closed]
+    return [*unlisted, *(one for file in in_order(files) for one in _in_directory(file))]
 
 
 def _in_directory(file: str) -> list[Input]:
@@ -172,22 +187,30 @@ def mounted(path: str) -> str:
 
 
 def _matches(path: str) -> list[str]:
-    """The path, or what matches it as a pattern; InputError where neither is there."""
-    if os.path.exists(path):  # noqa: PTH110 - false for a name that is too long, where Path raises
+    """The path, also where it may not be looked at, or what matches it as a pattern; InputError where nothing is."""
+    try:
+        os.stat(path)  # noqa: PTH116 - Path changes `./`
+    except (OSError, ValueError) as error:
+        number = error.errno if isinstance(error, OSError) else None
+    else:
         return [path]
-    matches = sorted(glob.glob(path, recursive=True)) if glob.has_magic(path) else []  # noqa: PTH207 - keeps `./`
+    found = {*glob.glob(path, recursive=True), *_closed(path)} if glob.has_magic(path) else {}  # noqa: PTH207
+    matches = sorted(found) or [path] * (number not in _MISSING)
     if not matches:
         address = f"for a driver's UI give http://{path}, else " if _PORT.fullmatch(path) else ""
         ways = f"{address}give a log file, a directory of logs, a pattern, or -"
-        raise InputError(path, "no such file or directory", ways)
+        raise InputError(path, _MISSING[number], ways)
     return matches
 
 
-def _files_below(place: Path) -> list[str]:
-    """The files of a directory and those below it; InputError where it is no directory of logs, by their number."""
-    files = [*islice(_walk(place), MOST_FILES + 1)]
-    _refuse_many(str(place), files)
-    return files
+def _closed(pattern: str) -> Iterator[str]:
+    """The folders in which a pattern may not look."""
+    for place, name in zip(Path(pattern).parents, [pattern, *map(str, Path(pattern).parents)], strict=False):
+        if not glob.has_magic(name):
+            return
+        right = os.X_OK | os.R_OK * glob.has_magic(Path(name).name)
+        folders = [one for one in glob.glob(str(place), recursive=True) if os.path.isdir(one)]  # noqa: PTH112, PTH207
+        yield from (one for one in folders if not os.access(one, right, effective_ids=_EFFECTIVE))
 
 
 def _refuse_many(place: str, files: Sequence[str]) -> None:
@@ -195,8 +218,8 @@ def _refuse_many(place: str, files: Sequence[str]) -> None:
         raise InputError(place, f"contains more than {MOST_FILES:,} files", "give the directory of the logs")
 
 
-def _walk(place: Path) -> Iterator[str]:
-    for folder, folders, files in os.walk(place):
+def _walk(place: str, closed: Callable[[OSError], None]) -> Iterator[str]:
+    for folder, folders, files in os.walk(place, onerror=closed):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         yield from (os.path.join(folder, name) for name in files if not _hidden(name))  # noqa: PTH118
 
@@ -305,6 +328,12 @@ def file_system(url: str):  # type: ignore[no-untyped-def]
     except (ArrowInvalid, ArrowNotImplementedError, OSError) as error:
         give = _HADOOP if url.startswith("hdfs:") else "file, s3, gs, abfs and hdfs addresses can be read"
         raise InputError(url, first_line(error), give) from None
+
+
+def why(error: OSError) -> str:
+    """Return why a file cannot be read."""
+    words = error.strerror or first_line(error)
+    return f"{words}: this user may not read it" if error.errno in (errno.EACCES, errno.EPERM) else words
 
 
 def first_line(error: Exception) -> str:

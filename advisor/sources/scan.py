@@ -13,7 +13,7 @@ from advisor.sources.envelopes import exported
 from advisor.sources.formats import HEAD, Format, format_of, records
 from advisor.sources.harvest import Harvest, Stretch
 from advisor.sources.opening import read_windows
-from advisor.sources.paths import first_line
+from advisor.sources.paths import why
 from advisor.sources.sightings.errors import LONGEST, sight_stack_trace
 from advisor.sources.sightings.stretches import Memory, SecondLook
 from advisor.sources.stages.stagetables import StageTables
@@ -121,5 +121,4 @@ class Scan:
 
 def unread(file: str, error: OSError | InputError) -> Broken:
     """The entry for a file that cannot be read, or not to its end."""
-    words = error.found if isinstance(error, InputError) else error.strerror or first_line(error)
-    return Broken(file, 0, 0, words)
+    return Broken(file, 0, 0, error.found if isinstance(error, InputError) else why(error))

@@ -250,9 +250,9 @@ def records(entries: Iterable[BrokenRecord]) -> int:
 
 
 def place(broken: BrokenRecord) -> str:
-    """Where a record stands that is not whole."""
+    """Where a record stands that is not whole; of a file that cannot be read at all its name."""
     line = f" line {broken.line:,}" if broken.line is not None else ""
-    return f"{broken.file}{line} (byte {broken.offset:,})"
+    return f"{broken.file}{line} (byte {broken.offset:,})" if line or broken.offset else broken.file
 
 
 def batch(found: WorstBatch) -> tuple[str, str, str, str, str]:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import lzma
-import os
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +19,7 @@ from advisor.errors import InputError
 from advisor.sources import files, harvest, random_access
 from tests.cluster.apart import judge_apart, read_apart
 from tests.sources.formats_made import FORMATS, driver_log, write_all
+from tests.sources.reading import unprivileged
 from tests.sources.variants import VARIANTS
 
 SAMPLES = Path(__file__).parents[2] / "sample_progress"
@@ -128,17 +127,6 @@ def test_a_log_that_is_not_unpacked_is_named(tmp_path: Path) -> None:
             ("other.log.xz", "not read: it is packed;")
         ]
         assert_same(found, files.read([tmp_path]))
-
-
-@contextmanager
-def unprivileged() -> Iterator[None]:
-    """As a user whom files can refuse."""
-    before = os.geteuid()
-    os.seteuid(before or 65534)
-    try:
-        yield
-    finally:
-        os.seteuid(before)
 
 
 @pytest.mark.parametrize("family", sorted({path.parent.name for path in SAMPLES.glob("*/*") if path.is_dir()}))

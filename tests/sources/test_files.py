@@ -25,10 +25,12 @@ from advisor.batches import SCHEMA, SIGHTINGS, Reading, rows
 from advisor.errors import InputError
 from advisor.sources import codecs, files, harvest, opening, paths, random_access
 from advisor.sources.codecs import Source, Torn, blocks
+from advisor.sources.following import Following
 from advisor.sources.formats import driverlog
 from advisor.sources.harvest import Harvest, Stretch
 from advisor.sources.paths import log_of
 from advisor.views.terminal import report_as_text
+from tests.sources.reading import unprivileged
 from tests.sources.variants import VARIANTS, compact, event_log, glued, log, made, pretty
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_progress"
@@ -431,6 +433,40 @@ def test_one_unreadable_file_costs_only_itself(tmp_path: Path) -> None:
     found = files.read([tmp_path])
     assert found.events == 3
     assert {Path(broken.file).name for broken in found.broken} == {"loop.log", "gone.log"}
+
+
+def test_what_this_user_may_not_read_is_named_and_all_else_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("logs/a.log", "logs/shut.log", "logs/closed/a.log", "open/a.log"):
+        written(tmp_path, log(), name)
+    refused = {
+        "logs": ["logs/closed", "logs/shut.log"],
+        "logs/shut.log": ["logs/shut.log"],
+        "logs/closed": ["logs/closed"],
+        "logs/closed/a.log": ["logs/closed/a.log"],
+        "logs/closed/*.log": ["logs/closed"],
+        "logs/*/a.log": ["logs/closed"],
+        "**/shut.log": ["logs/closed", "logs/shut.log"],
+    }
+    monkeypatch.chdir(tmp_path)
+    for path, mode in ((tmp_path, 0o755), (Path("logs/shut.log"), 0), (Path("logs/closed"), 0)):
+        path.chmod(mode)
+    with unprivileged():
+        for given, expected in refused.items():
+            found = files.read([given, "open/a.log", "logs/a.log"])
+            assert (found.events, sorted(one.file for one in found.broken)) == (3, expected)
+            assert {one.reason for one in found.broken} == {"Permission denied: this user may not read it"}
+        followed = Following(["logs"])
+        assert followed.poll()
+        followed.close()
+        assert [one.file for one in followed.reading().broken] == ["logs/closed", "logs/shut.log"]
+    Path("logs/closed").chmod(0o755)
+    loop = Path("loop.log")
+    loop.symlink_to(loop)
+    assert [one.reason for one in files.read([loop]).broken] == ["Too many levels of symbolic links"]
+    with pytest.raises(InputError, match="the name is too long; give a log"):
+        files.read(["x" * 300])
 
 
 def test_a_run_that_died_before_any_batch_is_something(tmp_path: Path) -> None:
