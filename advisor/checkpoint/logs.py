@@ -11,12 +11,12 @@ from advisor.batches.offsets import counted
 from advisor.checkpoint.folder import MOST_BYTES, DamagedError, Entry, Folder, json_object, number_of, whole
 from advisor.redaction import redact, redact_setting
 
-_VERSION: Final = re.compile(r"v(\d{1,6})")
+_VERSION: Final = re.compile(r"v(0{0,6}[1-9]\d{0,5})")
 _NO_OFFSET: Final = "-"
 """What stands for a source that has no offset yet."""
 _NAMED_SOURCES: Final = 2
 """The version of the offset log in which each offset stands behind its source's name."""
-_COMPACT: Final = ".compact"
+COMPACT: Final = ".compact"
 
 
 class Held(NamedTuple):
@@ -38,15 +38,15 @@ class Held(NamedTuple):
         return self.batches[-1] if self.batches else None
 
 
-def held(entries: Iterable[Entry]) -> Held:
-    """Count what lies in a log folder."""
+def held(entries: Iterable[Entry], compacted: str = "") -> Held:
+    """Count what lies in a log folder; `compacted`: the ending of its compact files, where it has some."""
     batches, compact, files, size, left, newest = [], set(), 0, 0, 0, None
     for one in entries:
         files, size = files + 1, size + one.size
-        number = number_of(one.name.removesuffix(_COMPACT))
+        number = number_of(one.name.removesuffix(compacted))
         if number is not None:
             batches.append(number)
-            compact |= {number} if one.name.endswith(_COMPACT) else set()
+            compact |= {number} if one.name.endswith(COMPACT) else set()
             newest = max(newest or 0, one.changed or 0) or None
         left += one.name.endswith(".tmp")
     return Held(tuple(sorted({*batches})), frozenset(compact), files, size, left, newest)

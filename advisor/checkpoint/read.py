@@ -21,6 +21,8 @@ MOST_CHECKED: Final = 64 << 20
 """Bytes of state files that are opened; of a larger state only names and sizes are looked at."""
 AT_ONCE: Final = 16
 """Requests to an object store at a time."""
+LOOKS: Final = 3
+"""At a checkpoint that changes while it is read."""
 Read = TypeVar("Read")
 
 
@@ -94,14 +96,34 @@ class Seen:
 
 
 def read(folder: Folder) -> Seen:
-    """Read what a start would read, and count the rest; InputError where the folder is no checkpoint."""
+    """Read what a start would read, and count the rest; InputError where the folder is no checkpoint.
+
+    A query that runs writes and purges: where something is wrong and the logs have changed since, all is read again.
+    """
+    for _ in range(LOOKS):
+        seen = _read(folder)
+        absent = seen.missing_batch is not None or seen.commit_ahead is not None
+        if not (absent or seen.damage or seen.state_gap or seen.lost_table):
+            return seen
+        if _listed(folder) == (seen.offset_log, seen.commit_log):
+            return seen
+    raise InputError(folder.place, "it changes while it is read: its query runs", "stop the query first")
+
+
+def _listed(folder: Folder) -> tuple[Held, Held]:
+    """List the logs, commits first: what is committed meanwhile has its offsets."""
+    commits = held(folder.entries("commits"))
+    return held(folder.entries("offsets")), commits
+
+
+def _read(folder: Folder) -> Seen:
     top = list(folder.entries(""))
     has_metadata = any(one.name == "metadata" for one in top)
-    offsets, commits = held(folder.entries("offsets")), held(folder.entries("commits"))
+    offsets, commits = _listed(folder)
     states, of_sources = _numbered(folder, "state"), _numbered(folder, "sources")
     if not (offsets.files or commits.files or states or has_metadata):
         raise _no_checkpoint(folder, top)
-    sources = {one: held(folder.entries(f"sources/{one}")) for one in of_sources}
+    sources = {one: held(folder.entries(f"sources/{one}"), logs.COMPACT) for one in of_sources}
     first = _Logs(folder, offsets, commits, sources)
     query_id = first.tried(lambda: logs.read_query_id(folder)) if has_metadata else None
     ids = first.commit.state_ids if first.commit else {}
@@ -197,7 +219,7 @@ def _with_state(folder: Folder, seen: Seen) -> Seen:
     live = [one for one in seen.instances if seen.partitions is None or one.partition < seen.partitions]
     loads = tuple((one, statestores.load(one.files, seen.next_batch, one.id)) for one in live)
     missing = (f"{hide(one.place)}/{loaded.missing} is missing" for one, loaded in loads if loaded.missing)
-    gap = next(chain(missing, (lost for one in seen.operators for lost in _lost(one, seen))), None)
+    gap = next(chain(missing, _lost(seen)), None)
     is_small = sum(loaded.bytes for _, loaded in loads) <= MOST_CHECKED
     if gap or not is_small:
         return replace(seen, loads=loads, state_gap=gap, checked=seen.checked and is_small)
@@ -219,11 +241,21 @@ def _with_state(folder: Folder, seen: Seen) -> Seen:
     )
 
 
-def _lost(of: Operator, seen: Seen) -> Iterator[str]:
-    """Yield the partitions without any file that a start needs; a state without keys has one partition only."""
-    there = {one.partition for one in seen.instances if one.operator == of.number}
-    needed = range(seen.partitions or 0) if seen.next_batch and not of.has_no_keys else ()
-    yield from (f"state/{of.number}/{number} is missing" for number in needed if number not in there)
+def _lost(seen: Seen) -> Iterator[str]:
+    """Yield the operators, partitions and stores without any file that a start needs.
+
+    Operators count from 0, and each partition has the same stores; a state without keys has one partition only.
+    """
+    numbers = [one.number for one in seen.operators] if seen.next_batch else []
+    yield from (f"state/{number} is missing" for number in range(max(numbers, default=0)) if number not in numbers)
+    for of in seen.operators:
+        there = {(one.partition, one.store): one.place for one in seen.instances if one.operator == of.number}
+        needed = range(seen.partitions or 0) if seen.next_batch and not of.has_no_keys else ()
+        stores = sorted({store for partition, store in there if partition in needed})
+        partitions = {partition for partition, _ in there}
+        yield from (f"state/{of.number}/{number} is missing" for number in needed if number not in partitions)
+        lost = ((number, store) for number in needed for store in stores if (number, store) not in there)
+        yield from (hide(f"state/{of.number}/{number}/{store} is missing") for number, store in lost)
 
 
 class _Opened(NamedTuple):

@@ -19,6 +19,8 @@ _FILE: Final = re.compile(r"(\d{1,18})(?:_([0-9a-fA-F-]{36}))?\.(delta|snapshot|
 _WHOLE: Final = ("snapshot", "zip")
 """Files that hold a whole version; the others hold what changed since the version before."""
 _DEFAULT: Final = "default"
+_INSIDE: Final = ("SSTs", "logs")
+"""The folders inside a store of RocksDB."""
 _MOST_OF_TABLES: Final = 4 << 20
 """Bytes of a snapshot's list of tables: tens of thousands of them; the snapshots of all partitions are read at once."""
 _BLOCK, _BLOCK_HEAD = b"LZ4Block", 21
@@ -194,14 +196,15 @@ def _instances(folder: Folder, operator: int, partition: int, ids: Mapping[str, 
     """Yield the stores of a partition: the one whose files lie in its folder, and those in folders of their own."""
     below = f"state/{operator}/{partition}"
     inside = list(folder.entries(below))
-    stores = [one.name for one in inside if one.is_folder and one.name[0] != "_" and one.name not in ("SSTs", "logs")]
-    for store in sorted(stores) or [_DEFAULT]:
-        place = f"{below}/{store}" if stores else below
-        found = list(folder.entries(place)) if stores else inside
+    own = any(_FILE.fullmatch(one.name) for one in inside)  # then no other folder is a store
+    stores = [one.name for one in inside if one.is_folder and one.name[0] not in "_." and one.name not in _INSIDE]
+    for store in (not own and sorted(stores)) or [_DEFAULT]:
+        place = below if own or not stores else f"{below}/{store}"
+        found = inside if place == below else list(folder.entries(place))
         tables = {
             table.name: table.size
             for one in found
-            if one.is_folder and one.name in ("SSTs", "logs")
+            if one.is_folder and one.name in _INSIDE
             for table in folder.entries(f"{place}/{one.name}")
         }
         files = counted((one for one in found if not one.is_folder), tables, ids.get(store))

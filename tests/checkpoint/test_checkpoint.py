@@ -111,12 +111,36 @@ def test_a_damaged_checkpoint_starts_only_where_spark_starts(
         target = place / name
         shutil.rmtree(target) if target.is_dir() else target.unlink()
     for name, text in case.get("write", {}).items():
+        (place / name).parent.mkdir(exist_ok=True)
         (place / name).write_text(text)
     for name, size in case.get("cut", {}).items():
         (place / name).write_bytes((place / name).read_bytes()[:size])
     found = read_checkpoint(place, set=case.get("set", []))
     assert {v: one.answer for one in found.start for v in one.versions or ("known",)}.items() >= case["starts"].items()
     assert case.get("names", "") in " ".join(one.says for one in found.start)
+
+
+@pytest.mark.parametrize(
+    ("more", "ahead"), [([], None), ([14], None), ([14] * 9, 14), ([14, 15, 16, 17, 18, 19], InputError)]
+)
+def test_a_checkpoint_that_changes_while_it_is_read_is_read_again(
+    more: list[int], ahead: Any, sample: Callable[[str], Path]
+) -> None:
+    """`more`: the commit that each listing shows beside those that are there."""
+    folder, coming = folder_at(sample("4.3-default")), iter(more)
+    entries = folder.entries
+
+    def listed(below: str) -> Iterator[Entry]:
+        yield from entries(below)
+        if below == "commits" and (number := next(coming, None)):
+            yield Entry(str(number), 9, False)
+
+    folder.entries = listed  # type: ignore[method-assign]
+    if ahead is InputError:
+        with pytest.raises(InputError, match="it changes while it is read: its query runs; stop the query first"):
+            read(folder)
+    else:
+        assert read(folder).commit_ahead == ahead
 
 
 class Shut:
