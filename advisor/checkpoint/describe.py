@@ -26,6 +26,7 @@ def describe(
     window = window.with_facts(window.facts.having(**own_facts(seen)))
     pinned = dict(seen.newest.confs) if seen.newest else {}
     offsets = seen.newest.offsets if seen.newest else {}
+    safe = {text: parse(text.encode()).text for text in {*offsets.values()} if text}
     changed = max(seen.offset_log.newest or 0, seen.commit_log.newest or 0)
     logs = {"offsets": (seen.offset_log, seen.newest), "commits": (seen.commit_log, seen.commit)}
     logs |= {f"sources/{name}": (log, None) for name, log in seen.source_logs.items()}
@@ -44,7 +45,7 @@ def describe(
             )
             for name, (log, read) in logs.items()
         ),
-        sources={name: text and parse(text.encode()).text for name, text in offsets.items()},
+        sources={name: text and safe[text] for name, text in offsets.items()},
         newest=datetime.fromtimestamp(changed // 10**9, timezone.utc).isoformat() if changed else None,
         written_by=written_by(window),
         files=seen.files,

@@ -186,7 +186,8 @@ class _Logs:
         commit = f"commits/{commits.last}"
         self.commit = None if commits.last is None else self.tried(lambda: logs.read_commit(folder, commit))
         for number, text in enumerate(self.newest.offsets.values() if self.newest else ()):
-            self._source(f"sources/{number}", logs.file_batch(text), sources.get(str(number), Held()))
+            if (batch := logs.file_batch(text)) is not None:
+                self._source(f"sources/{number}", batch, sources.get(str(number), Held()))
 
     def tried(self, read: Callable[[], Read]) -> Read | None:
         """Return what is read; None where it is damaged, which is kept."""
@@ -200,10 +201,8 @@ class _Logs:
         file = f"offsets/{batch}"
         return None if batch is None else self.tried(lambda: logs.read_offsets(self._folder, file, read_all=read_all))
 
-    def _source(self, place: str, batch: int | None, log: Held) -> None:
+    def _source(self, place: str, batch: int, log: Held) -> None:
         """Note what is wrong with the log of a file source, which a start reads from its newest compact file on."""
-        if batch is None:
-            return
         numbers, there = range(max(log.compact, default=0), max(batch, log.last or 0) + 1), set(log.batches)
         absent = next((one for one in numbers if one not in there), None)
         if absent is not None:
