@@ -14,6 +14,8 @@ from advisor.sources.paths import Input
 from advisor.sources.random_access import Place, opened
 
 UNKNOWN_SIZE = -1
+WHOLE = 16 << 20
+"""Bytes of a text that is never divided: in short ones events are looked for everywhere, not only at their marker."""
 OPENING = 64 << 10
 """Bytes that could be read in the time that it takes to open a file."""
 
@@ -117,21 +119,24 @@ def units(log: Unit, looks: Mapping[str, Look], split: int) -> list[Unit]:
     """Return how to read a log: whole if it is small, an event log, compressed or unmarked, else in ranges."""
     if not _divisible(log, looks):
         return [log]
-    return [
-        Unit(log.log, (file,), looks[file.path].format, start, end)
-        for file in log.files
-        for start, end in ranges(file, split)
-    ]
+    return [unit for file in log.files for unit in _units_of(log.log, file, looks[file.path], split)]
 
 
 def _divisible(log: Unit, looks: Mapping[str, Look]) -> bool:
     """Whether a file of the log can be read without those before it, and in ranges if it is large."""
-    return all(_in_ranges(looks.get(file.path, Look(whole=True))) for file in log.files)
+    seen = [(file.size, looks.get(file.path, Look(whole=True))) for file in log.files]
+    return all(not look.whole and (size <= WHOLE or _in_ranges(look)) for size, look in seen)
 
 
 def _in_ranges(look: Look) -> bool:
     """Whether a range of the file can be read without the rest."""
     return not look.whole and (named(look.format).by_line or look.marked)
+
+
+def _units_of(log: str, file: File, look: Look, split: int) -> Iterator[Unit]:
+    whole = not named(look.format).by_line and file.size <= WHOLE
+    for start, end in ranges(file, max(split, file.size, 1) if whole else split):
+        yield Unit(log, (file,), look.format, start, end)
 
 
 def tasks(parts: Iterable[Unit], size: int) -> list[list[Unit]]:

@@ -125,6 +125,10 @@ class Harvest:
         self.found = 0
         self.marked = False
         """Whether a driver's log announced an event."""
+        self.spans: list[tuple[int, int]] | None = None
+        """Where records stand that were read, as long as somebody wants to know it."""
+        self.torn: list[tuple[int, str, tuple[str, ...] | None]] | None = None
+        """Records that are not whole, as long as they may still be read in another way: what `add_broken` is given."""
         self._fresh: list[Progress] = []
         self._starts: list[int] = []
         self._partial: list[tuple[Progress, int, str]] = []
@@ -163,6 +167,8 @@ class Harvest:
         if kept is not None and not all(inside := [base + start in kept for start in starts]):
             events = list(compress(events, inside))
             starts, ends = list(compress(starts, inside)), list(compress(ends, inside))
+        if self.spans is not None:
+            self.spans += zip(starts, ends, strict=True)
         if self.runs is not None:
             for event, start, end in zip(events, starts, ends, strict=True):
                 self.runs.saw(event.run_id, base + start, base + end)
@@ -176,6 +182,8 @@ class Harvest:
         if not self._keeps(start):
             return
         self.add_broken(start, redact(partial.says), partial.lacks)
+        if self.spans is not None:
+            self.spans.append((start, end))
         if partial.event is None:
             return
         base = self._window.base
@@ -190,7 +198,9 @@ class Harvest:
         if not self._keeps(start):
             return
         partial, listed = lacks is not None, len(self._listed) < MOST_BROKEN
-        if not listed and partial in self._unlisted:
+        if self.torn is not None:
+            self.torn.append((start, reason, lacks))
+        elif not listed and partial in self._unlisted:
             self._unlisted[partial] = self._unlisted[partial].and_more(1)
         else:
             line = self._lines.number(self._window, start) if self._kept is None else LINE_UNKNOWN

@@ -17,6 +17,7 @@ from advisor.batches import SCHEMA, Reading
 from advisor.cluster import engine, reading, units
 from advisor.errors import InputError
 from advisor.sources import files, harvest, random_access
+from advisor.sources.formats import text
 from tests.cluster.apart import judge_apart, read_apart
 from tests.sources.formats_made import FORMATS, driver_log, write_all
 from tests.sources.reading import unprivileged
@@ -27,10 +28,12 @@ SAMPLES = Path(__file__).parents[2] / "sample_progress"
 
 @pytest.fixture(autouse=True, scope="module")
 def divided() -> Iterator[None]:
-    """Ranges are read in small windows."""
+    """Short texts are divided too, and then only their marked events are found; ranges are read in small windows."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(units, "WHOLE", 0)
         patch.setattr(random_access, "STEP", 1_500)
         patch.setattr(reading, "SLACK", 500)
+        patch.setattr(text, "MIXED", 0)
         yield
 
 
@@ -123,8 +126,8 @@ def test_a_log_that_is_not_unpacked_is_named(tmp_path: Path) -> None:
     (tmp_path / "other.log.xz").write_bytes(lzma.compress(driver_log()))
     for split in (300, 64 << 20):
         found = read_apart([str(tmp_path)], split)
-        assert [(Path(one.file).name, one.reason[:23]) for one in found.broken] == [
-            ("other.log.xz", "not read: it is packed;")
+        assert [(Path(one.file).name, one.reason[:28]) for one in found.broken] == [
+            ("other.log.xz", "not read: it is an xz file; ")
         ]
         assert_same(found, files.read([tmp_path]))
 

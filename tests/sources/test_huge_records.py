@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from advisor.sources import files, opening, random_access
-from advisor.sources.formats import driverlog, eventlog, lines, records
+from advisor.sources.formats import driverlog, eventlog, lines, records, text
 
 MARK = "26/03/01 00:00:00 INFO MicroBatchExecution: Streaming query made progress: "
 SMALLER = {
@@ -26,6 +26,7 @@ SMALLER = {
     (records, "LONGEST_PIECE"): 1_000,
     (driverlog, "LONGEST_EVENT"): 32_000,
     (eventlog, "LONGEST_EVENT"): 32_000,
+    (text, "MIXED"): 16_000,
 }
 FORMS: dict[str, Callable[[list[str]], str]] = {
     "json lines": lambda events: "\n".join([*events, ""]),

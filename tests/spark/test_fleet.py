@@ -15,12 +15,13 @@ import pyarrow as pa
 import pytest
 
 from advisor import api, catalogue
-from advisor.cluster import WHOLE, inputs, judge, tablefolder
+from advisor.cluster import WHOLE, inputs, judge, tablefolder, units
 from advisor.cluster.tablefolder import TableFolder
 from advisor.contract import Fleet
 from advisor.errors import InputError, UsageError
 from advisor.report import Asked
 from advisor.report.assemble import report_on
+from advisor.sources.formats import text
 from tests.sources.formats_made import driver_log, json_lines, write_all
 
 pytestmark = [
@@ -44,6 +45,13 @@ def formats(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+@pytest.fixture
+def divided(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Short texts are divided too, and then only their marked events are found."""
+    monkeypatch.setattr(units, "WHOLE", 0)
+    monkeypatch.setattr(text, "MIXED", 0)
+
+
 def plain(report: api.Report) -> Any:
     return json.loads(report.to_json())
 
@@ -60,6 +68,7 @@ def test_all_samples_give_the_same_report(spark: Any) -> None:
             assert ours[key] == value, (theirs["name"], key)
 
 
+@pytest.mark.usefixtures("divided")
 def test_all_forms_give_the_same_report_from_small_ranges(spark: Any, formats: Path) -> None:
     marked = formats / "marked"
     found = judge(spark, [marked], catalogue.load(None), Asked(), shape=WHOLE, split=6_000, stages=False)
