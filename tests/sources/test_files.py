@@ -589,6 +589,16 @@ def test_events_of_one_line_and_of_many_stand_in_one_file(
     assert (found.events, len(found.broken)) == (3, 0)
 
 
+def test_a_torn_record_swallows_no_whole_one_without_a_marker(tmp_path: Path) -> None:
+    first, second, torn = made()
+    for cut in range(1, len(whole := compact(torn)) - 1, 79):
+        lines = [f"{LOGGER}Streaming query made progress: {text}" for text in (compact(first), whole[:cut])]
+        found = files.read([written(tmp_path, "\n".join([*lines, compact(second), *lines[:1]]).encode())])
+        assert (found.events, len(found.broken)) == (2, 1), whole[:cut]
+        found = files.read([written(tmp_path, "\n".join([compact(first), whole[:cut], compact(second)]).encode())])
+        assert (found.events, len(found.broken)) == (2, int(cut > 1)), whole[:cut]
+
+
 @pytest.mark.parametrize("step", [700, 1_500, 4_000])
 @pytest.mark.parametrize("name", VARIANTS)
 def test_a_plain_file_in_windows_gives_what_it_gives_in_one(
