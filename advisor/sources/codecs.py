@@ -118,6 +118,21 @@ def _through(opened: Callable[[Any], Any]) -> _Unpack:
     return unpack
 
 
+def _bzip2(source: Source) -> Iterator[bytes]:
+    """Streams one behind the other, with zeros between them; BZ2File drops all that follows what is none of these."""
+    unpack, packed = bz2.BZ2Decompressor(), b""
+    while packed := packed or source.read(_PIECE):
+        if unpack.eof and not (packed := packed.lstrip(b"\0")):
+            continue
+        unpack = bz2.BZ2Decompressor() if unpack.eof else unpack
+        yield unpack.decompress(packed, BLOCK)
+        while not (unpack.eof or unpack.needs_input):
+            yield unpack.decompress(b"", BLOCK)
+        packed = unpack.unused_data
+    if not unpack.eof:
+        raise EOFError
+
+
 def _arrow(codec: str) -> _Unpack:
     """Return what reads a stream through pyarrow, with what it unpacks before an error."""
 
@@ -204,7 +219,7 @@ _MAGIC: tuple[tuple[bytes, _Unpack], ...] = (
     (b"\x28\xb5\x2f\xfd", _arrow("zstd")),
     (b"\x04\x22\x4d\x18", _arrow("lz4")),
     (_LZ4_BLOCK, _lz4_blocks),
-    (b"BZh", _through(bz2.BZ2File)),
+    (b"BZh", _bzip2),
     (codecs.BOM_UTF16_LE, _wide("utf-16")),
     (codecs.BOM_UTF16_BE, _wide("utf-16")),
 )

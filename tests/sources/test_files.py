@@ -161,7 +161,7 @@ PACKED = {
     "UTF-16 behind UTF-8, as PowerShell appends": lambda raw: raw[:2000] + raw[2000:].decode().encode("utf-16-le"),
     "UTF-8 behind UTF-16": lambda raw: raw[:2000].decode().encode("utf-16") + raw[2000:],
     "UTF-16, big-endian": lambda raw: b"\xfe\xff" + raw.decode().encode("utf-16-be"),
-    "bz2 in streams": lambda raw: bz2.compress(raw[:1000]) + bz2.compress(raw[1000:]),
+    "bz2 in streams": lambda raw: bz2.compress(raw[:1000]) + bytes(9000) + bz2.compress(raw[1000:]) + bytes(16),
 }
 
 
@@ -198,6 +198,13 @@ def test_plain_text_behind_gzip_data_is_told(tmp_path: Path) -> None:
     found = reading(tmp_path, gzip.compress(log()) + VARIANTS["17 Python print"], "driver.log.gz")
     assert found.events == 3
     assert [one.reason for one in found.broken] == ["damaged or cut off: Not a gzipped file (b'>>')"]
+
+
+@pytest.mark.parametrize("behind", [b"BZg" + bz2.compress(log())[3:], b"INFO an appended line of text\n"])
+def test_what_is_no_stream_behind_bzip2_data_is_told(tmp_path: Path, behind: bytes) -> None:
+    found = reading(tmp_path, bz2.compress(log()) + behind, "driver.log.bz2")
+    assert found.events == 3
+    assert [one.reason for one in found.broken] == ["damaged or cut off: Invalid data stream"]
 
 
 def test_a_member_of_gzip_may_begin_at_the_last_byte_of_a_block(
