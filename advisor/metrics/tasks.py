@@ -9,7 +9,7 @@ from advisor.metrics.metric import remembered, stage_metric, window_metric
 from advisor.metrics.missing import NO_SLOTS, NOT_SEEN, NOT_TOLD, Missing, MissingError, needed
 from advisor.metrics.operators import largest, partitions, task_ms
 from advisor.metrics.slow_batches import rhythm
-from advisor.stages import MERGE
+from advisor.stages import MERGE, PYTHON_RDD
 from advisor.statistics import known, mean, median, middle, zero_filled
 from advisor.window import Window
 
@@ -360,10 +360,10 @@ def computing_share(window: Window) -> np.ndarray | Missing:
 def _described(window: Window) -> list[str]:
     """Return what each stage does, in words; raises MissingError where these batches' log does not hold it.
 
-    The lines of a driver log show no more of it than what Delta says of its own jobs.
+    The lines of a driver log show no more of it than what Delta says of its own jobs, and which end in Python.
     """
     texts = window.stages["what"].tolist()
-    if all(text is None or text.startswith("Delta: ") or MERGE in text for text in texts):
+    if all(text in (None, PYTHON_RDD) or text.startswith("Delta: ") or MERGE in text for text in texts):
         raise MissingError(NOT_TOLD)
     return [text or "" for text in texts]
 
@@ -373,6 +373,13 @@ def python_stages(window: Window) -> np.ndarray:
     """Whether the longest stage of a batch runs Python functions, by the names of its operators: 1, or 0."""
     python = np.array([any(word in text for word in _PYTHON) for text in _described(window)], bool)
     return np.bincount(window.stages["batch"], python & _is_longest(window), len(window))
+
+
+@stage_metric("count", "count", label="longest stages whose rows a Python function takes")
+def python_ends(window: Window) -> np.ndarray:
+    """Whether Python takes the rows of a batch's longest stage, and no operator does (foreachPartition): 1, or 0."""
+    ends = np.array([(text or "").startswith(PYTHON_RDD) for text in window.stages["what"].tolist()], bool)
+    return np.bincount(window.stages["batch"], ends & _is_longest(window), len(window))
 
 
 @stage_metric("ms", "task", label="processor time per row that the source gives")

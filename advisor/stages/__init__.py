@@ -1,6 +1,6 @@
 """What runs inside addBatch: jobs, stages and tasks, and the wall clock divided among them."""
 
-from advisor.stages.batchjobs import FILE_CHOICE, LOG_CHECKPOINT, MERGE, Triggers, kind_of, streams
+from advisor.stages.batchjobs import FILE_CHOICE, LOG_CHECKPOINT, MERGE, PYTHON_RDD, Triggers, kind_of, streams
 from advisor.stages.columns import BATCH_PARTS, PART_COLUMNS, PARTS, SCHEMAS, STAGE_COLUMNS, STAGES
 from advisor.stages.jobs import SUMS, Attempt, Batch, Job, Note, Numbers
 from advisor.stages.tables import Rows, best, tables
@@ -9,6 +9,6 @@ from advisor.stages.work import Work
 
 __all__ = [
     "BATCH_PARTS", "FAILED", "FILE_CHOICE", "KILLED", "LOCALITIES", "LOG_CHECKPOINT", "MERGE", "PARTS", "PART_COLUMNS",
-    "SCHEMAS", "SPECULATIVE", "STAGES", "STAGE_COLUMNS", "SUMS", "Attempt", "Batch", "Job", "Note", "Numbers", "Rows",
-    "Triggers", "Work", "best", "kind_of", "streams", "tables",
+    "PYTHON_RDD", "SCHEMAS", "SPECULATIVE", "STAGES", "STAGE_COLUMNS", "SUMS", "Attempt", "Batch", "Job", "Note",
+    "Numbers", "Rows", "Triggers", "Work", "best", "kind_of", "streams", "tables",
 ]  # fmt: skip

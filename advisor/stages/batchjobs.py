@@ -42,6 +42,8 @@ _LISTING = "Listing leaf files and directories for "
 """How Spark describes the job that lists a table's folders where these are many."""
 _OBJECTS = "DeserializeToObject"
 _PLACES = {kind: place for place, kind in enumerate(KINDS)}
+PYTHON_RDD = "PythonRDD"
+"""The last data set of a stage whose rows a Python function takes, and no operator behind it (foreachPartition)."""
 MERGE = "MERGE operation"
 """What Delta's description of each job of a MERGE holds."""
 LOG_CHECKPOINT = "Delta: log checkpoint"

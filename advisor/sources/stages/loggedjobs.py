@@ -70,6 +70,8 @@ class LoggedStage:
     tasks: int
     job: LoggedJob | None
     leaf: bool
+    what: str
+    """The data set that it ends with, of Python's own; empty of any other."""
     attempt: Attempt | None = None
     """What it became, once the log has said that it ended."""
     end: int = OPEN

@@ -16,14 +16,14 @@ import numpy as np
 from advisor.redaction import redact
 from advisor.sources.stages.loggedjobs import LoggedJob, LoggedStage, Moment, Named, OpenJobs
 from advisor.sources.stages.slotwaits import SlotWaits, least_slots
-from advisor.stages import FAILED, FILE_CHOICE, LOCALITIES, LOG_CHECKPOINT, MERGE, Attempt, Work
+from advisor.stages import FAILED, FILE_CHOICE, LOCALITIES, LOG_CHECKPOINT, MERGE, PYTHON_RDD, Attempt, Work
 
 _GOT = re.compile(rb"Got (?:map stage )?job (\d{1,15}) \((?:(.{0,1000}?)\) with \d+ output partitions)")
 _BACKGROUND = (b"withThreadLocalCaptured", b"ThreadPoolExecutor", b"FutureTask", b"CompletableFuture")
 """What calls a job that runs beside the batch."""
 _FINAL = re.compile(rb"Final stage: \w+ (\d{1,15})")
 _PARENTS = re.compile(rb"Pare.*")
-_SUBMITS = re.compile(rb"Submitting (\d{1,15}) missing tasks from \w+ (\d{1,15})")
+_SUBMITS = re.compile(rb"Submitting (\d{1,15}) missing tasks from \w+ (\d{1,15})(?: \((PythonRDD)\[)?")
 _LENGTH = rb"(\d{1,12}(?:[.,]\d{1,12})?) (m?s)"
 _STAGE_ENDS = re.compile(rb"(?:(Result)|ShuffleMap)Stage (\d{1,15}) \(.{0,1000}?\) (?:finished|(failed)) in " + _LENGTH)
 _JOB_ENDS = re.compile(rb"Job (\d{1,15}) (?:finished|failed): .{0,1000}?, took " + _LENGTH)
@@ -204,7 +204,7 @@ class Scheduler:
         now = moment.now if job is None or moment.fine else job.now
         if before := self._stages.get(stage):
             self._close(before)
-        self._stages[stage] = LoggedStage(stage, moment.number, now, tasks, job, leaf)
+        self._stages[stage] = LoggedStage(stage, moment.number, now, tasks, job, leaf, PYTHON_RDD * bool(found[3]))
         if job is not None:
             job.description = self._delta.submits(job.description, job.ended, tasks, kept=kept)
 
@@ -217,7 +217,7 @@ class Scheduler:
         self._close(one)
         job, ms = one.job, _ms(length, unit)
         completed = self._completed(one, ms)
-        one.attempt = Attempt(job, stage, 0, completed - ms, completed, "shuffle", "", bool(last), one.tasks)
+        one.attempt = Attempt(job, stage, 0, completed - ms, completed, "shuffle", one.what, bool(last), one.tasks)
         self._end_tasks(one, one.attempt)
         if job:
             job.ended += 1
