@@ -257,6 +257,8 @@ _FACTS = (
          "the same call in several operators of the plan of an event log", _ASKED, settable=False),
     Fact("python_batches", "bool", "a Python function takes many rows at once (mapInPandas, say)",
          "the plan of an event log, or the class that logs the times of Python workers", _ASKED, settable=False),
+    Fact("reads_gzip", "bool", "a .gz file is read, which Spark cannot split", "lines of FileScanRDD", _LINES,
+         settable=False),
     Fact("stopped", "bool", "the run ended without an error",
          "'was stopped' lines, session, or the end of query or application in an event log", _ASKED, outcome=True,
          settable=False),

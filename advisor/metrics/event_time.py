@@ -25,6 +25,8 @@ def _untold(window: Window) -> Missing:
     """Why no event time is known: the query reports none, its record was cut, or no batch had a row."""
     if "eventTime" in window.lacks:
         return Missing("event time is missing in the records or cut off")
+    if not np.isnan(window.batches["event_time_max"]).all():
+        return Missing("the watermark has not moved from 1970 yet, where Spark starts it")
     if not np.isnan(moment_of(window, "watermark")).all():
         return Missing("the records hold a watermark, but no event times of rows")
     return NO_EVENT_TIME
@@ -111,6 +113,8 @@ def watermark_stands_still_ms(window: Window) -> float | Missing:
     if seen.sum() < FEWEST_TO_REST:
         return _untold(window) if not seen.any() else Missing(f"fewer than {FEWEST_TO_REST} batches hold a watermark")
     watermark, newest = watermark[seen], np.maximum.accumulate(newest[seen])
+    if newest[-1] <= YEAR_MS and not np.ptp(watermark):
+        return Missing("the event times are of 1970, where Spark starts every watermark")
     rests = np.ptp(watermark) == 0 and newest[0] > max(watermark[0], YEAR_MS)
     return float(newest[-1] - newest[0]) if rests else 0.0
 

@@ -102,7 +102,7 @@ def unchanged_rows_written(window: Window) -> np.ndarray:
     return per_batch(window, np.where(_of_aggregations(window), unchanged, 0.0))
 
 
-@batch_metric("rows", "count", label="rows in each state partition")
+@batch_metric("rows", "count", label="rows of a batch for each state partition")
 def rows_per_state_partition(window: Window) -> np.ndarray:
     """Rows that each state partition works on, of the operator with most: rows read over partitions.
 

@@ -405,6 +405,8 @@ def unsplit_reads(window: Window) -> np.ndarray | Missing:
     if source is None:
         return NOT_TOLD
     alone = (spread(window).tasks == 1) & of_kind(window, "source_read") & (source == "file")
+    if window.facts.value("reads_gzip") and (one_file := window.batches["files_read"] == 1).any():
+        return np.bincount(stages["batch"], alone & one_file[stages["batch"]], len(window))
     coalesced = np.array(["Coalesce" in text for text in _described(window)], bool)
     return np.bincount(stages["batch"], alone & ~coalesced, len(window))
 

@@ -114,6 +114,8 @@ REJECTED = "terminated with error\njava.util.concurrent.RejectedExecutionExcepti
         (["X: values\n\tfetch.max.wait.ms = soon"], {}), (["X: values\n\tmax.poll.records = 0"], {}),
         (["X: values\n\tmax.poll.records = 1"], {"kafka_max_poll_records": 1}),
         (["X: we are falling behind schedule"], {}),
+        (["FileScanRDD: Reading File path: file:/in/a.json.gz, range: 0-9, values: [empty row]"], {"reads_gzip": True}),
+        (["FileScanRDD: Reading File path: file:/in/a.json, range: 0-9, values: [empty row]"], {}),
         (["X: (spark.executor.id,driver), (spark.master,local[2]), (a,b)"], {"conf:spark.master": "local[2]"}),
         (["X: {spark.app.id=local-1, spark.master=local[*], a=b}"], {}),
         ([f"ArrowPythonRunner: {WORKED}"], {"python_batches": True}), ([f"PythonUDFRunner: {WORKED}"], {}),

@@ -146,6 +146,7 @@ _READERS: Final[tuple[tuple[bytes, Reader, int], ...]] = (
     (b"max.poll.records = ", _groups(_RECORDS, "kafka_max_poll_records", convert=int), 1),
     (b"batch.size = ", _groups(_PRODUCER_BATCH, "kafka_batch_size", convert=int), 1),
     (b"Times: total = ", _read_worker, 20),
+    (b"FileScanRDD: Reading File path: ", _is("reads_gzip", value=True, words=".gz, range: 0-"), 20),
     (b" Committed delta #", _is("writes_delta", value=True), 1),
 )
 """Each kind of line that reveals a fact: marker, reader, how many are read at most."""
