@@ -242,9 +242,7 @@ def _held_back(window: Window) -> list[str]:
             "A shorter batch brings it sooner; most of the wait is window and watermark."
         ]
     if window.facts.value("watermarked") and "symmetricHashJoin" in operators(window):
-        return [
-            "If the join is an outer one, its unmatched rows wait for the watermark; the latency is that of matched ones."
-        ]
+        return ["Of an outer join unmatched rows wait for the watermark; the latency here is that of matched rows."]
     return []
 
 
