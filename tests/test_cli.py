@@ -343,6 +343,14 @@ def test_a_file_that_cannot_be_read_is_told_with_the_reason(tmp_path: Path) -> N
     assert f"{loop}: Too many levels of symbolic links; the report names each; give files" in result.stderr
 
 
+@pytest.mark.parametrize("words", [("./-lead.log",), ("--", "-lead.log")])
+def test_a_name_may_begin_with_a_dash(words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("-lead.log").write_bytes(gzip.decompress(Path(LOG).read_bytes()))
+    result = run("analyze", *words)
+    assert (result.exit_code, result.stderr) == (0, "") and "LG001" in result.stdout
+
+
 def test_more_runs_than_one_report_holds_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules["advisor.report.assemble"], "MOST_RUNS", 0)  # the function has this name, too
     said = one_line(run("analyze", LOG))

@@ -93,7 +93,7 @@ def _words(name: str, window: Window, rule: Rule | None) -> str:
     known = window.facts.get(name)
     if name.endswith("_path"):
         path = _pasted(known)
-        return shlex.quote(path) if path else "PATH"
+        return shlex.quote(f"./{path}" if path.startswith("-") else path) if path else "PATH"
     if known is None or known.value is None:
         return f"an unknown {name}"
     if name.endswith("_ms") and isinstance(known.value, int | float):

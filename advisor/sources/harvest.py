@@ -20,6 +20,12 @@ MOST_BROKEN = 10_000
 """Broken records that are listed for one file, the first; the others are counted."""
 _COUNTED = 4 << 20
 BEFORE_A_RUN = 4 << 20
+_WIDE_KEY = "durationMs".encode("utf-16-le")[:-1]
+"""The key of an event in text of two bytes a letter, in either order."""
+_PACKED = (
+    b"\n\x1f\x8b\x08", b"\n\x28\xb5\x2f\xfd", b"\n\x04\x22\x4d\x18", b"\nLZ4Block", b"\n\xfd7zXZ\0", b"1AY&SY"
+)  # fmt: skip
+"""How packed data begins after a line: gzip, zstd, LZ4, xz; bzip2 by what stands in each of its blocks."""
 A_BATCH = 1 << 20
 """Before the second event of a run: all lines of one batch, whose largest stage shows the task slots."""
 BEFORE_AN_EVENT = 8 << 10
@@ -129,6 +135,7 @@ class Harvest:
         """Where records stand that were read, as long as somebody wants to know it."""
         self.torn: list[tuple[int, str, tuple[str, ...] | None]] | None = None
         """Records that are not whole, as long as they may still be read in another way: what `add_broken` is given."""
+        self._moved = 0
         self._fresh: list[Progress] = []
         self._starts: list[int] = []
         self._partial: list[tuple[Progress, int, str]] = []
@@ -156,6 +163,14 @@ class Harvest:
         if window.whole is None and self._kept is None:
             self._lines.leave(self._window.buffer, self._window.base, window.base)
         self._window = window
+        since = max(window.begin, self._moved - window.base)
+        wide = window.buffer.find(b"\0", since)  # text has none, and what is packed has many
+        for mark in _PACKED if wide >= 0 else ():
+            for at in places(window.buffer, mark, max(0, since - len(mark) + 1)):
+                self.add_broken(at, "packed data behind text: not read; unpack it first")
+        for at in places(window.buffer, _WIDE_KEY, max(0, wide - 1)) if wide >= 0 else ():
+            self.add_broken(at, "UTF-16 among UTF-8: not read; write the file in one encoding")
+        self._moved = window.base + len(window.buffer)
 
     def add(self, event: Progress, start: int, end: int) -> None:
         """Keep an event that stands at [start, end) of the window."""

@@ -221,6 +221,9 @@ def _refuse_many(place: str, files: Sequence[str]) -> None:
 def _walk(place: str, closed: Callable[[OSError], None]) -> Iterator[str]:
     for folder, folders, files in os.walk(place, onerror=closed):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for link in filter(os.path.islink, (os.path.join(folder, name) for name in folders)):  # noqa: PTH118
+            if not Path(os.path.realpath(link)).is_relative_to(os.path.realpath(place)):
+                closed(OSError(errno.EXDEV, "a link to another folder, which is not followed: give it by itself", link))
         yield from (os.path.join(folder, name) for name in files if not _hidden(name))  # noqa: PTH118
 
 

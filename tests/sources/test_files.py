@@ -445,7 +445,10 @@ def test_one_unreadable_file_costs_only_itself(tmp_path: Path) -> None:
 def test_what_this_user_may_not_read_is_named_and_all_else_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("logs/a.log", "logs/shut.log", "logs/closed/a.log", "open/a.log"):
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there/another").symlink_to(tmp_path / "open")
+    (tmp_path / "there/same").symlink_to(tmp_path / "there")
+    for name in ("logs/a.log", "logs/shut.log", "logs/closed/a.log", "open/a.log", "there/a.log"):
         written(tmp_path, log(), name)
     refused = {
         "logs": ["logs/closed", "logs/shut.log"],
@@ -469,6 +472,8 @@ def test_what_this_user_may_not_read_is_named_and_all_else_is_read(
         followed.close()
         assert [one.file for one in followed.reading().broken] == ["logs/closed", "logs/shut.log"]
     Path("logs/closed").chmod(0o755)
+    (link,) = files.read(["there"]).broken
+    assert (link.file, link.reason[:45]) == ("there/another", "a link to another folder, which is not follow")
     loop = Path("loop.log")
     loop.symlink_to(loop)
     assert [one.reason for one in files.read([loop]).broken] == ["Too many levels of symbolic links"]
@@ -489,6 +494,13 @@ def test_a_run_that_died_before_any_batch_is_something(tmp_path: Path) -> None:
 def test_only_broken_records_are_something(tmp_path: Path) -> None:
     found = reading(tmp_path, log()[:700])
     assert (found.events, len(found.broken)) == (0, 1)
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress, bz2.compress, pa.Codec("zstd").compress])
+def test_packed_data_behind_text_is_told(pack: Callable[[bytes], bytes], tmp_path: Path) -> None:
+    found = reading(tmp_path, log() + b"\n" + bytes(pack(log())))
+    assert found.events == 3
+    assert "packed data behind text: not read; unpack it first" in [one.reason for one in found.broken]
 
 
 # Sightings.
