@@ -99,9 +99,16 @@ class Following:
         grown = [key for key, one in self._growing.items() if self._grows(key, one)]  # of a gone file the rest, too
         if gone:
             parts = [self._growing.pop(key) for key in gone]
+            for part in parts:
+                part.finish()
             self._gone = _newest(self._gone, *(part.reading() for part in parts))
             for part in parts:
                 part.close()
+        plain = [(key in grown, one) for key, one in self._growing.items() if isinstance(one, _Plain)]
+        newest = {one.log: one.changed for _, one in sorted(plain, key=lambda pair: pair[1].changed)}
+        for grows, one in plain:
+            if not grows and one.changed < newest[one.log]:  # its log goes on in another file
+                one.finish()
         return bool(grown)
 
     def _grows(self, key: tuple[int, int], one: _Plain | _Packed) -> bool:
@@ -210,7 +217,9 @@ class _Plain:
     """A file that is read on where it was read last. Half a record at its end is read again with the rest."""
 
     def __init__(self, one: Input) -> None:
-        self._name, self._log, self.path = shown(one.path), one.log, one.path
+        self._name, self.log, self.path = shown(one.path), one.log, one.path
+        self.changed = 0
+        """When it was written, at the last look at it, in nanoseconds."""
         self.idle: datetime | None = None
         """When a line was read that says that a query is idle."""
         self._file: BinaryIO | None = None
@@ -225,7 +234,9 @@ class _Plain:
         if file is None:
             return False
         self._seen = os.fstat(file.fileno())
+        self.changed = self._seen.st_mtime_ns
         if self._is_cut_off(file):  # and written from its beginning
+            self.finish()
             self._old = _newest(self._old, replace(self._now(), files=0))
             self._begin_anew()
         file.seek(self._size)
@@ -264,12 +275,19 @@ class _Plain:
         broken = [one for one in found if self._size >= HEAD or not one.reason.startswith("cut off")]
         return Reading.of(
             pa.Table.from_batches([*self._rows, *self._short], SCHEMA),
-            table_of_sightings([*self._scan.sightings, *torn(broken, self._log)]),
+            table_of_sightings([*self._scan.sightings, *torn(broken, self.log)]),
             broken=broken,
             files=1,
             size=self._size,
             overruns=self._scan.harvest.overruns,
         )
+
+    def finish(self) -> None:
+        """Read half a record at the end as far as it goes: no more of it will come."""
+        if self._size >= HEAD and not self._is_finished:
+            self._is_finished = True
+            self._scan.feed(Stretch(self._buffer, self._base, self._begin, final=True))
+            self._keep()
 
     def close(self) -> None:
         """Let go of the file; what was read stays."""
@@ -279,6 +297,7 @@ class _Plain:
 
     def _begin_anew(self) -> None:
         self._size = 0
+        self._is_finished = False
         self._buffer, self._base, self._begin = b"", 0, 0
         self._rows: deque[pa.RecordBatch] = deque()
         self._short: list[pa.RecordBatch] = []
@@ -286,11 +305,12 @@ class _Plain:
 
     def _scan_anew(self) -> None:
         self._chunks = Chunks()
-        self._scan = Scan(self._name, self._log, Memory(), self._chunks)
+        self._scan = Scan(self._name, self.log, Memory(), self._chunks)
 
     def _feed(self, block: bytes) -> None:
         self._buffer += block
         self._size += len(block)
+        self._is_finished = False
         if any(mark in block for mark in _IDLE):
             self.idle = datetime.now(timezone.utc)
         if self._size < HEAD:  # too short to tell its format for good: read as a whole, and once more when it has grown
@@ -339,6 +359,9 @@ class _Packed:
         except (OSError, InputError):
             return False
         return True
+
+    def finish(self) -> None:
+        """Nothing: it was read to its end."""
 
     def reading(self) -> Reading:
         """Return what was read."""

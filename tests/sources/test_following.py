@@ -231,6 +231,33 @@ def written(folder: Path, lines: list[bytes]) -> str:
     return str(folder / "whole.jsonl")
 
 
+@pytest.mark.parametrize("watched", ["driver.log", "."])
+@pytest.mark.parametrize("rotation", ["renamed", "removed", "emptied"])
+def test_a_record_that_a_rotation_cuts_is_told_as_in_a_whole_reading(
+    watched: str, rotation: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    log, cut = Path("driver.log"), LOG.rindex(b'"batchId"')
+    log.write_bytes(LOG[:cut])
+    following = Following([watched])
+    following.poll()
+    kept = tmp_path.parent / "kept.log"
+    if rotation == "emptied":
+        log.write_bytes(LOG[cut:])
+    else:
+        log.rename("driver.log.1" if rotation == "renamed" else kept)
+        log.write_bytes(LOG[cut:])
+    os.utime(log, ns=(1 << 62, 1 << 62))
+    following.poll()
+    following.poll()
+    whole = files.read([*Path().iterdir(), *([kept] if rotation == "removed" else [])])
+    found = following.reading()
+    if rotation != "emptied":
+        assert sorted(one.reason for one in found.broken) == sorted(one.reason for one in whole.broken)
+    assert found.broken and len(found.batches) == LOG.count(b"made progress")
+    following.close()
+
+
 def test_what_cannot_be_followed_is_refused() -> None:
     with pytest.raises(UsageError, match="only local files"):
         Following(["-"])
