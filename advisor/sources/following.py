@@ -106,9 +106,9 @@ class Following:
                 part.close()
         plain = [(key in grown, one) for key, one in self._growing.items() if isinstance(one, _Plain)]
         newest = {one.log: one.changed for _, one in sorted(plain, key=lambda pair: pair[1].changed)}
-        for grows, one in plain:
-            if not grows and one.changed < newest[one.log]:  # its log goes on in another file
-                one.finish()
+        for grows, file in plain:
+            if not grows and file.changed < newest[file.log]:  # its log goes on in another file
+                file.finish()
         return bool(grown)
 
     def _grows(self, key: tuple[int, int], one: _Plain | _Packed) -> bool:
@@ -282,13 +282,6 @@ class _Plain:
             overruns=self._scan.harvest.overruns,
         )
 
-    def finish(self) -> None:
-        """Read half a record at the end as far as it goes: no more of it will come."""
-        if self._size >= HEAD and not self._is_finished:
-            self._is_finished = True
-            self._scan.feed(Stretch(self._buffer, self._base, self._begin, final=True))
-            self._keep()
-
     def close(self) -> None:
         """Let go of the file; what was read stays."""
         if self._file:
@@ -306,6 +299,13 @@ class _Plain:
     def _scan_anew(self) -> None:
         self._chunks = Chunks()
         self._scan = Scan(self._name, self.log, Memory(), self._chunks)
+
+    def finish(self) -> None:
+        """Read half a record at the end as far as it goes: no more of it will come."""
+        if self._size >= HEAD and not self._is_finished:
+            self._is_finished = True
+            self._scan.feed(Stretch(self._buffer, self._base, self._begin, final=True))
+            self._keep()
 
     def _feed(self, block: bytes) -> None:
         self._buffer += block
