@@ -112,7 +112,6 @@ class _Part:
         """What the second look at the log will need."""
         runs = Seen(self.marks) if sightings else None
         self.harvest = Harvest(file.path, unit.log, runs, kept=range(unit.start, unit.end))
-        self.harvest.marked = True  # only such texts are read in ranges
         self._mentions = Mentions(self.marks, unit.start, unit.end)
 
     def read_range(self) -> int:
@@ -128,6 +127,7 @@ class _Part:
     def _read_windows(self, place: Place, size: int) -> None:
         """Windows of a size that memory is used again for; only behind the range are they as long as its last event."""
         start, end = self._unit.start, self._unit.end
+        self.harvest.marked = True  # only such texts are read in ranges
         base, slack = max(0, start - LOOK_BACK), SLACK
         high = min(size, start + random_access.STEP, end + slack)
         buffer = place.read(base, high)
