@@ -279,8 +279,8 @@ def drain_ms(window: Window) -> Estimate | Missing:
     limit, waits = needed(advised_rows_per_batch(window)).safe, known(needed(backlog_rows(window)))[-1:]
     if not any_above_zero(waits):
         return Missing("nothing waits in the sources")
-    came, cycle = arriving(window) or 0.0, mean(window.batches["interval_ms"])
-    took, interval = mean(window.batches["trigger_execution_ms"]), window.facts.fixed_interval_ms
+    came, interval = arriving(window) or 0.0, window.facts.fixed_interval_ms
+    cycle, took = (mean(window.batches[name]) for name in ("interval_ms", "trigger_execution_ms"))
     longer = cycle + took / 2 if interval is None else max(cycle, 1.5 * took)
     low, high = (each * float(waits[0]) / (limit - came * each / cycle) for each in (cycle, longer))
     return Estimate(low, None, high)

@@ -299,16 +299,13 @@ def latency_at_target(window: Window) -> float:
 
 @window_metric("ms", time="latency", label="the record latency less its target")
 def latency_target_excess_ms(window: Window) -> float | Estimate | Missing:
-    """The record latency (p99, or p50 where the target is for it) less the target: above 0 the target is missed.
-
-    It may be any more where the sources do not report what waits, and a limit may hold rows back.
-    """
+    """The record latency (p99, or p50 where the target is for it) less the target: above 0 the target is missed."""
     target = window.facts.number("latency_target_ms")
     if target is None:
         return Missing("no target for the record latency is known", "latency_target_ms")
     excess, limited = latency_at_target(window) - target, limited_share(window)
     told = told_by_events(window) is not None or not isinstance(backlog_ms(window), Missing)
-    if told or (isinstance(limited, Estimate) and not limited.safe):
+    if told or (isinstance(limited, Estimate) and not limited.safe):  # else it may be more by what a limit holds back
         return excess
     return Estimate(excess, None, math.inf) if excess > 0 else NO_BACKLOG
 

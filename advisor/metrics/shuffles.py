@@ -91,11 +91,6 @@ def _rows_ratio(window: Window) -> np.ndarray:
     return ratio
 
 
-def _uneven_rows(window: Window) -> np.ndarray:
-    """Return which stages are known to read far more rows in one task than in the others."""
-    return _rows_ratio(window) >= UNEVEN
-
-
 def slow_task(window: Window) -> np.ndarray:
     """Which stages have one task that takes at least twice as long as the others."""
     of = spread(window)
@@ -115,7 +110,7 @@ def skewed(window: Window) -> np.ndarray:
     slow = slow_task(window) & behind
     present = ~np.isnan(stages["rows_max"])
     much = slow & ~present & (of.longest >= MUCH_SLOWER * of.others) & (of.longest - of.others >= LEAST_UNTOLD_MS)
-    found = slow & present & _uneven_rows(window)
+    found = slow & present & (_rows_ratio(window) >= UNEVEN)
     for tasks in np.unique(of.tasks[much]):
         alike = behind & ~present & (of.tasks == tasks)
         batches = len(np.unique(stages["batch"][alike]))
@@ -156,7 +151,7 @@ def shuffle_skew_factor(window: Window) -> float | Missing:
 @stage_metric("ms", label="one slow task", share=True)
 def straggler_ms(window: Window) -> np.ndarray | Missing:
     """What a stage waits for one task that takes at least twice as long as the others, with no more rows than they."""
-    of, slow = spread(window), slow_task(window) & ~_uneven_rows(window) & ~skewed(window)
+    of, slow = spread(window), slow_task(window) & ~(_rows_ratio(window) >= UNEVEN) & ~skewed(window)
     alone = np.maximum(of.rounds, 1) * of.others
     return per_batch(window, np.minimum(of.wall - alone, of.longest - of.others), slow)
 
@@ -171,7 +166,7 @@ def skew_ms(window: Window) -> np.ndarray | Missing:
     may_read = reads | (window.stages["kind"] == None)  # noqa: E711 (element by element)
     if may_read.any() and np.isnan(_rows_ratio(window)[reads]).all():
         return NOT_TOLD
-    return _beyond_even(window, _uneven_rows(window) & reads)
+    return _beyond_even(window, (_rows_ratio(window) >= UNEVEN) & reads)
 
 
 def _beyond_even(window: Window, large: np.ndarray) -> np.ndarray | Missing:

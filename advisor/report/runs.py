@@ -139,16 +139,13 @@ class RunJudge:
         )
 
     def _with_schedule(self, run: Run, window: Window) -> Window:
-        """The window of a query's last run, knowing what its runs show together if each took what was there.
-
-        One short run does not show whether a schedule starts more.
-        """
+        """The window of a query's last run, knowing what its runs show together if each took what was there."""
         one_shot = window.facts.value("trigger") in ENDING
         runs, one = self._short[run.id], short_run(window.executed, one_shot=one_shot)
         if one is not None and window.facts.get("terminated_error") is None:
             runs.append(one)
         all_seen = self._seen[run.id] == self._runs_of[run.id] == len(runs)
-        if not len(window.executed) or (all_seen and len(runs) == 1):
+        if not len(window.executed) or (all_seen and len(runs) == 1):  # one does not show a schedule
             return window
         together = Known(scheduled(runs, one_shot=one_shot) if all_seen else None, "computed")
         return window.with_facts(window.facts.having(scheduled_runs=together))

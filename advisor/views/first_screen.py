@@ -79,7 +79,6 @@ _OPEN_IT = (
     "Find out what addBatch spends its time on before changing anything; progress alone does not show it. Bring the "
     "event log or the driver log at INFO (docs/stages.md), or look at a batch's stages in Spark's UI."
 )
-_BACKLOG = "backlog_wait_ms"
 _MORE_BATCHES = "Look again when more batches have ended, or bring a longer log"
 _OF_ITS_OWN = "No rule knows this error: mend what it names. A batch that did not end runs again after a restart."
 
@@ -385,7 +384,7 @@ def gain(query: QueryEntry, step: Advice) -> str:
         then = f"at best {text.ms(after.p99)}" if at_best else f"{text.ms(after.p99)} to {text.ms(after.p99_high)}"
         return f"{often}p99 of the record latency {text.ms(p99)} → {then}"
     said = _promised(step.saves_latency_ms, _SOONER) or _promised(step.saves_ms, _SHORTER)
-    if step.saves_of == _BACKLOG and (drain := query.metric("drain_ms")).low is not None:
+    if step.saves_of == "backlog_wait_ms" and (drain := query.metric("drain_ms")).low is not None:
         gone = f"{text.ms(drain.low)} to {text.ms(drain.high)}, if a batch takes up to half as long again"
         return f"what waits is worked off in {gone}; then {gain_in_short(step)}"
     return (said or "not known before it is tried") + _waits_for_two(step)
