@@ -111,6 +111,7 @@ REJECTED = "terminated with error\njava.util.concurrent.RejectedExecutionExcepti
         ([f"{LISTING} 100 paths. The first are: f"], {"files_listed_by_job": 100}),
         (["OptimisticTransaction: [tableId=1,txnId=2] Committed delta #12 to file:/t"], {"writes_delta": True}),
         (["X: values\n\tfetch.max.wait.ms = 500"], {"kafka_fetch_max_wait_ms": 500}),
+        (["X: values\n\tfetch.min.bytes = 1048576"], {"kafka_fetch_min_bytes": 1048576}),
         (["X: values\n\tfetch.max.wait.ms = soon"], {}), (["X: values\n\tmax.poll.records = 0"], {}),
         (["X: values\n\tmax.poll.records = 1"], {"kafka_max_poll_records": 1}),
         (["X: we are falling behind schedule"], {}),

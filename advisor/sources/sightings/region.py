@@ -26,6 +26,7 @@ _PYTHON_BATCHES: Final = re.compile(
     r"\b(?:(?:CoGrouped|RowInput)?ArrowPythonRunner|(?:MapIn|FlatMap(?:Co)?GroupsIn)Batch\w*)\b"
 )
 """Spark 3.5 writes the first name for a pandas_udf, too."""
+_MIN_BYTES: Final = r"fetch\.min\.bytes = ([0-9]{1,9})\s*$"
 _PRODUCER_BATCH: Final = r"(?m)^\s*batch\.size = ([0-9]{1,9})\s*$"
 Reader = Callable[[Line], list[Told]]
 
@@ -143,6 +144,7 @@ _READERS: Final[tuple[tuple[bytes, Reader, int], ...]] = (
         4,
     ),
     (b"fetch.max.wait.ms = ", _groups(_WAIT, "kafka_fetch_max_wait_ms", convert=int), 1),
+    (b"fetch.min.bytes = ", _groups(_MIN_BYTES, "kafka_fetch_min_bytes", convert=int), 1),
     (b"max.poll.records = ", _groups(_RECORDS, "kafka_max_poll_records", convert=int), 1),
     (b"batch.size = ", _groups(_PRODUCER_BATCH, "kafka_batch_size", convert=int), 1),
     (b"Times: total = ", _read_worker, 20),
