@@ -385,8 +385,11 @@ def gain(query: QueryEntry, step: Advice) -> str:
         return f"{often}p99 of the record latency {text.ms(p99)} → {then}"
     said = _promised(step.saves_latency_ms, _SOONER) or _promised(step.saves_ms, _SHORTER)
     if step.saves_of == "backlog_wait_ms" and (drain := query.metric("drain_ms")).low is not None:
-        gone = f"{text.ms(drain.low)} to {text.ms(drain.high)}, if a batch takes up to half as long again"
-        return f"what waits is worked off in {gone}; then {gain_in_short(step)}"
+        low, high = text.ms(drain.low), text.ms(drain.high)
+        gone = high if low == high else f"{low} to {high}"
+        return (
+            f"what waits is worked off in {gone}, if a batch takes up to half as long again; then {gain_in_short(step)}"
+        )
     return (said or "not known before it is tried") + _waits_for_two(step)
 
 
