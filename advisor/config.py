@@ -25,7 +25,7 @@ from advisor.vocabulary import LEVELS, Level
 NAME = "advisor.yaml"
 
 UserFact = tuple[str | None, str, Any]
-_Limit = Annotated[float, Field(le=LARGEST)]
+_Limit = Annotated[float, Field(le=LARGEST, strict=True)]
 Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
 
@@ -76,7 +76,7 @@ def _fact(name: str, value: Any, wrong: list[str]) -> Any:
 class QueryConfig(_Model):
     """What is wanted of a query and known about it: its latency target, its levels by rule id, its facts."""
 
-    latency_target_ms: float | None = Field(None, ge=1, le=1e12)
+    latency_target_ms: float | None = Field(None, ge=1, le=1e12, strict=True)
     levels: dict[str, Annotated[dict[Level, _Limit], AfterValidator(_ordered)]] = Field(default_factory=dict)
     facts: Annotated[dict[str, Any], AfterValidator(_facts)] = Field(default_factory=dict)
 

@@ -92,6 +92,8 @@ def test_no_file_and_an_empty_file_say_nothing(tmp_path: Path) -> None:
         ('queries: {"a\\n::error::b": {nope: 1}}', "queries.a ::error::b.nope: no key 'nope' here"),
         ("ignore: [", "line 2: while parsing a flow node"),
         ("ignore: [{rule: LG001, reason: x, until: 2026-02-30}]", "ignore.0.until: input should be a valid date"),
+        ("queries: {a: {latency_target_ms: true}}", "queries.a.latency_target_ms: input should be a valid number"),
+        ("queries: {a: {levels: {LG001: {low: no}}}}", "queries.a.levels.LG001.low: input should be a valid number"),
         ("queries: {a: {latency_target_ms: .inf}}", "queries.a.latency_target_ms: input should be a finite number"),
         ("queries: {a: {levels: {LG001: {low: .nan}}}}", "queries.a.levels.LG001.low: input should be a finite number"),
         ("queries: {7: {}}", "queries.7: input should be a valid string"),
