@@ -305,7 +305,8 @@ def latency_target_excess_ms(window: Window) -> float | Estimate | Missing:
         return Missing("no target for the record latency is known", "latency_target_ms")
     excess, limited = latency_at_target(window) - target, limited_share(window)
     told = told_by_events(window) is not None or not isinstance(backlog_ms(window), Missing)
-    if told or (isinstance(limited, Estimate) and not limited.safe):  # else it may be more by what a limit holds back
+    unlimited = window.facts.value("source") in ("rate", "rate_micro_batch", "socket")
+    if told or unlimited or (isinstance(limited, Estimate) and not limited.safe):  # else a limit may hold rows back
         return excess
     return Estimate(excess, None, math.inf) if excess > 0 else NO_BACKLOG
 
