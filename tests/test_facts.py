@@ -224,8 +224,10 @@ class TestComputed:
         assert computed(frame(rows))["changelog"] == Known(changelog, "progress")
         assert "changelog" not in computed(frame(rows[:4]))
 
-    def test_commits_without_updates_do_not_tell_about_changelogs(self) -> None:
-        operator = {"operatorName": "s", "numRowsUpdated": 0, "customMetrics": ROCKS}
+    @pytest.mark.parametrize("changes", [0, 24_000])  # with changelogs a commit of so many makes a snapshot, too
+    def test_commits_of_no_rows_and_of_very_many_do_not_tell_about_changelogs(self, changes: int) -> None:
+        metrics = ROCKS | {"rocksdbCommitCheckpointLatency": 85}
+        operator = {"operatorName": "s", "numRowsUpdated": changes, "numShufflePartitions": 2, "customMetrics": metrics}
         assert "changelog" not in computed(frame([BATCH | {"operators": [operator]}] * 20))
 
     def test_kafka_partitions_and_several_sources(self) -> None:

@@ -19,6 +19,9 @@ from advisor.stages import LOG_CHECKPOINT
 from advisor.statistics import zero_filled
 
 _CHANGELOG_BATCHES: Final = 5
+_MANY_CHANGES: Final = 5000.0
+"""Of a partition, on average: with more than 10,000 (Spark 3.5, javap) in one of them a commit with changelogs makes a
+snapshot, too."""
 _SNAPSHOT_LATENCIES: Final = ("custom:rocksdbCommitCheckpointLatency", "custom:rocksdbCommitFlushLatency")
 _DATABRICKS_PHASES: Final = (
     "commit_batch_ms", "collect_source_metrics_ms", "post_add_batch_callback_ms", "post_commit_batch_callback_ms",
@@ -244,16 +247,24 @@ def _state_store(keys: Iterable[str]) -> str | None:
 def _changelog(operators: Columns) -> bool | None:
     """Without changelogs every commit flushes and makes a snapshot; with them only every tenth does.
 
-    Told by the median over the batches that updated RocksDB state; None with too few of them. Metrics with changelog in
-    their name do not tell, and rocksdbFilesCopied keeps its value after a snapshot was uploaded in the background.
+    Told by the median over the batches that updated RocksDB state; None with too few of them, and where commits of many
+    rows may make the snapshots. Metrics with changelog in their name do not tell, and rocksdbFilesCopied keeps its
+    value after a snapshot was uploaded in the background.
     """
     if _SNAPSHOT_LATENCIES[0] not in operators:
         return None
     parts = [operators[name] for name in _SNAPSHOT_LATENCIES if name in operators]
     updated = (operators["rows_updated"] > 0) & ~np.isnan(parts[0])
-    batch = operators["batch"][updated]
-    work = np.bincount(batch, zero_filled(np.array(parts)).sum(axis=0)[updated])[np.bincount(batch) > 0]
-    return bool(np.sort(work)[len(work) // 2] == 0) if len(work) >= _CHANGELOG_BATCHES else None
+    batch, changes = operators["batch"][updated], operators["rows_updated"] + zero_filled(operators["rows_removed"])
+    most = _MANY_CHANGES * np.fmax(operators["shuffle_partitions"], 1)
+    work, many = (
+        np.bincount(batch, values[updated])[np.bincount(batch) > 0]
+        for values in (zero_filled(np.array(parts)).sum(axis=0), changes > most)
+    )
+    if len(work) < _CHANGELOG_BATCHES:
+        return None
+    without = np.sort(work)[len(work) // 2] > 0
+    return None if without and np.median(many) > 0 else not without
 
 
 def _has_any(executed: Columns, columns: Iterable[str]) -> bool:

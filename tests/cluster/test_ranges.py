@@ -126,9 +126,7 @@ def test_a_log_that_is_not_unpacked_is_named(tmp_path: Path) -> None:
     (tmp_path / "other.log.xz").write_bytes(lzma.compress(driver_log()))
     for split in (300, 64 << 20):
         found = read_apart([str(tmp_path)], split)
-        assert [(Path(one.file).name, one.reason[:28]) for one in found.broken] == [
-            ("other.log.xz", "not read: it is an xz file; ")
-        ]
+        assert [(Path(one.file).name, one.reason[:9]) for one in found.broken] == [("other.log.xz", "not read:")]
         assert_same(found, files.read([tmp_path]))
 
 
