@@ -22,3 +22,10 @@ def test_the_command_prints_them_for_the_file_that_is_named() -> None:
     printed = CliRunner().invoke(main, ["log4j", "--log", "logs/orders.log"])
     assert printed.exit_code == 0
     assert printed.output == log4j_settings(Path("logs/orders.log").absolute())
+
+
+def test_a_name_stays_one_line_of_the_settings() -> None:
+    assert "fileName = /logs/new\\\\driver.log\n" in log4j_settings("/logs/new\\driver.log")
+    refused = CliRunner().invoke(main, ["log4j", "--log", "a\nrootLogger.level=off"])
+    assert refused.exit_code == 2
+    assert refused.output.count("\n") == 1
