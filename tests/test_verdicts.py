@@ -219,6 +219,13 @@ def test_a_loss_is_named_by_its_cause_and_only_once(sample: str, loss: str, besi
     assert beside is None or said[beside] not in query.screen.troubles
 
 
+@pytest.mark.parametrize(("told", "step"), [([], None), (["latency_target_ms=2000"], "interval-no-longer-than-needed")])
+def test_a_query_that_keeps_its_interval_is_not_restarted_for_a_twentieth(told: list[str], step: str | None) -> None:
+    (query,) = advisor.analyze(SAMPLES / "TR006/varying-load-4.3.0", set=told).typed.queries
+    assert (query.best_step and query.best_step.step) == step
+    assert (query.screen.calm is None) == (step is not None)
+
+
 @pytest.mark.parametrize("sample", ["CL003/one-straggler-4.3.0", "CL005/beside-a-heavy-query-4.3.0"])
 def test_a_wait_is_told_in_milliseconds_too(sample: str) -> None:
     loss = advisor.analyze(SAMPLES / sample).typed.queries[0].screen.loss

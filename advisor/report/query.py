@@ -40,7 +40,7 @@ from advisor.report.screen import is_unopened, screen
 from advisor.report.steps import best_step, on_the_way, together
 from advisor.report.target import target
 from advisor.report.unjudged import first_batch
-from advisor.report.verdict import calm, verdict
+from advisor.report.verdict import calm, is_worth, verdict
 from advisor.statistics import row_quantiles
 from advisor.vocabulary import State, at_once
 from advisor.window import PHASES, Window, span
@@ -63,6 +63,7 @@ def query(judged: Judged, brief: bool = False) -> QueryEntry:
     aim = target(window, findings)
     best = on_the_way(findings, aim, loss) or best_step(findings, loss, judged.catalogue.rules)
     quiet = calm(judged, loss, is_unopened(window))
+    best = best if best and (quiet is None or aim or is_worth(window, best.advice)) else None
     nothing: dict[str, Any] = {"budget": {}, "worst": (), "limits": (), "screen": Screen(loss=loss)}
     return QueryEntry(
         id=judged.run.id,

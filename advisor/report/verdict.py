@@ -19,6 +19,7 @@ from advisor.report.judged import Judged
 from advisor.report.loss import explain, of_loss_first, serves, wish
 from advisor.report.steps import felt
 from advisor.report.unjudged import nothing_to_judge
+from advisor.window import Window
 
 MOST_CLOSEST = 2
 NOTHING_TO_CHANGE = "This log shows nothing that needs a change."
@@ -94,15 +95,25 @@ def _outlast(batches: Columns, interval: float | None) -> np.ndarray:
 def _found_a_fault(judged: Judged, loss: Loss | None) -> bool:
     """Whether a rule found a fault: a loss that is a choice is none, nor is what is smaller, unless it is grave.
 
-    Nor is what no step would mend and is not high, if the query waits for its interval or for rows, and nobody named a
-    latency target.
+    Nor is what no step would mend, or by too little for a restart, and is not high, if the query waits for its interval
+    or for rows, and nobody named a latency target.
     """
     found, rules, facts = judged.judgement.findings, judged.catalogue.rules, judged.window.facts
     is_a_choice = loss is not None and wish(judged, loss.rule) is not None
     waits = facts.fixed_interval_ms is not None or idles(judged.window)
     in_time = waits and "latency_target_ms" not in facts
-    stays = in_time and not any(one.level == "high" or step.legal != "no" for one in found for step in one.steps)
+    stays = in_time and not any(
+        one.level == "high" or is_worth(judged.window, step) for one in found for step in one.steps
+    )
     return bool(found) and (not (is_a_choice or stays) or any(rules[one.rule].grave for one in found))
+
+
+def is_worth(window: Window, step: Advice) -> bool:
+    """Whether Spark accepts a step that saves enough of a record's latency for a restart, or nobody knows how much."""
+    latency, saves = measure(window, "record_latency_ms"), step.saves_latency_ms or step.saves_ms
+    if step.legal == "no" or saves is None or not isinstance(latency, Estimate):
+        return step.legal != "no"
+    return saves.told >= ranking()["worth_a_restart"] * latency.safe
 
 
 def not_judged_yet(judged: Judged) -> str | None:

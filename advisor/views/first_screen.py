@@ -504,6 +504,20 @@ def no_step(query: QueryEntry) -> str:
         died = query.terminated and query.terminated.error
         after = " after the first" if query.batches else ""
         return _OF_ITS_OWN if died else f"Nothing yet: it takes batches{after} that read rows. {_MORE_BATCHES}."
+    calm, known = query.screen.calm, NOTHING_FOUND
+    if calm and not calm.partial:
+        known = f"Nothing needs a change{'' if calm.closest else ' so far'}."
+    elif other := _to_be_looked_at(query):
+        return other
+    elif query.screen.not_judged_yet and not query.suppressed:
+        known = f"Not judged yet: {query.screen.not_judged_yet}."
+    elif query.findings or (query.terminated and query.terminated.error):
+        known = f"No rule knows a change{' that Spark accepts here' if query.findings else ''} that would help."
+    return f"{known} {looked_at(query)}".rstrip()
+
+
+def _to_be_looked_at(query: QueryEntry) -> str | None:
+    """Return what may help a query without a best step: a new checkpoint, an answer, a look; None where nothing may."""
     if taken := _with_a_new_checkpoint(query):
         do, gained = taken[0].do, gain_in_short(taken[0])
         tail = "See --all." if "new checkpoint" in do else "This may help, but it needs a new checkpoint: see --all."
@@ -513,16 +527,7 @@ def no_step(query: QueryEntry) -> str:
     kinds = {fact for finding in query.findings for step in finding.steps for fact in step.untold_kinds}
     if query.screen.unsure and query.screen.unsure.fact in kinds:
         return "Answer the question below first: which step helps depends on it."
-    if query.screen.unopened and not query.screen.calm:
-        return _OPEN_IT
-    calm, known = query.screen.calm, NOTHING_FOUND
-    if calm and not calm.partial:
-        known = f"Nothing needs a change{'' if calm.closest else ' so far'}."
-    elif query.screen.not_judged_yet and not query.suppressed:
-        known = f"Not judged yet: {query.screen.not_judged_yet}."
-    elif query.findings or (query.terminated and query.terminated.error):
-        known = f"No rule knows a change{' that Spark accepts here' if query.findings else ''} that would help."
-    return f"{known} {looked_at(query)}".rstrip()
+    return _OPEN_IT if query.screen.unopened and not query.screen.calm else None
 
 
 def _with_a_new_checkpoint(query: QueryEntry, rash: bool = False) -> list[Advice]:
