@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING
@@ -29,7 +30,8 @@ def demo(no_spark: bool) -> None:
         shown.append(report)
         show(rendered(report, {"form": "text", "output": None, "no_color": False}))
 
-    run(Stage(click.echo, printed, _bar), no_spark=no_spark)
+    advance = _bar if sys.stderr.isatty() else _lines()
+    run(Stage(click.echo, printed, advance), no_spark=no_spark)
     click.echo(_page(shown[-1]))
 
 
@@ -48,8 +50,19 @@ def _page(report: Report) -> str:
 
 
 def _bar(words: str, done: float) -> None:
-    """Write one line of a terminal again and again, and leave it when it is full."""
-    if not sys.stderr.isatty():
-        return
+    """Write one line again and again, and leave it when it is full."""
     bar = "█" * round(30 * done)
     click.echo(f"\r   {bar:<30} {words:<30}", err=True, nl=done >= 1)
+
+
+def _lines() -> Callable[[str, float], None]:
+    """Return what writes a line for each fifth."""
+    last = -1
+
+    def advance(words: str, done: float) -> None:
+        nonlocal last
+        if int(5 * done) != last:
+            last = int(5 * done)
+            click.echo(f"   {done:4.0%}  {words}", err=True)
+
+    return advance
