@@ -145,10 +145,16 @@ def _newest_first(raw: bytes) -> bool:
 
 def _of_document(raw: bytes) -> list[str]:
     try:
-        entries = _entries(json.loads(raw), 0)
+        entries = _entries(json.loads(raw, object_pairs_hook=_each), 0)
     except (ValueError, RecursionError):
         return []
     return [text for entry in entries for text in _texts(entry)]
+
+
+def _each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object; a name that stands in it twice is two names."""
+    last = dict(pairs)
+    return {name if last[name] is value else f"{name} {at}": value for at, (name, value) in enumerate(pairs)}
 
 
 def _entries(thing: Any, depth: int) -> list[Any]:
@@ -163,7 +169,7 @@ def _entries(thing: Any, depth: int) -> list[Any]:
 def _texts(entry: Any) -> list[str]:
     """What was logged, and every other event that the entry holds as a text or is."""
     if isinstance(entry, dict) and "durationMs" in entry:
-        return [f"made progress: {msgspec.json.encode(entry).decode()}"]
+        return [f"{_MARKED.decode()} {msgspec.json.encode(entry).decode()}"]
     message = _message(_fields(entry))
     found = [] if message is None else [message]
     return found + [one for one in _events(entry, 0) if message is None or one not in message]

@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from advisor.batches import TABLES, Broken, Reading
+from advisor.column import TIME
 from advisor.redaction import hide
 from advisor.writing import whole_file
 
 MARK: Final = b"latency-advisor: tables that --save wrote".ljust(63) + b"\n"
 """How such a file begins; an Arrow stream of each table follows, whose numbers lie at multiples of 8 bytes."""
+_ALWAYS: Final = {
+    "batches": ("run_id",),
+    "sightings": ("log", "fact", "value", "origin", "file", "offset"),
+    "batch_parts": ("stages", "tasks"),
+}
+"""What each row of a table has."""
+_LEAST: Final = {"stages": {"tasks": 0, "slots": 1}, "batch_parts": {"stages": 0, "tasks": 0}}
+_MOST: Final = 1 << 31
+"""Of what these columns count."""
+_SHORTEST_ROW: Final = 16
+"""Bytes; even a row without a word has more."""
+_FIRST, _LAST = (pa.scalar(at.replace(tzinfo=timezone.utc), TIME) for at in (datetime.min, datetime.max))
 
 
 def write(reading: Reading, path: str | Path) -> None:
@@ -42,7 +57,7 @@ def read(path: str, *, stages: bool) -> Reading:
     content = pa.BufferReader(Path(path).read_bytes())
     content.seek(len(MARK))
     try:
-        tables = {name: _table(content, schema) for name, schema in TABLES.items()}
+        tables = {name: _table(content, name, schema) for name, schema in TABLES.items()}
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         broken = Broken(path, 0, 0, f"damaged, or written by another version: {str(error).splitlines()[0][:200]}")
         return Reading.of(TABLES["batches"].empty_table(), broken=[broken], files=1, size=content.size())
@@ -50,11 +65,21 @@ def read(path: str, *, stages: bool) -> Reading:
     return replace(found, inside=tables if stages else {})
 
 
-def _table(content: pa.BufferReader, schema: pa.Schema) -> pa.Table:
+def _table(content: pa.BufferReader, name: str, schema: pa.Schema) -> pa.Table:
     """Return the next table; a column that the file does not know is empty."""
     held = pa.ipc.open_stream(content).read_all()
     held.validate(full=True)
+    if len(held) * _SHORTEST_ROW > content.size():  # a column of nulls takes no bytes, however long it is
+        raise pa.ArrowInvalid("it tells of more rows than it holds")
     table = pa.concat_tables([schema.empty_table(), held], promote_options="default").select(schema.names).cast(schema)
+    if lacks := [column for column in _ALWAYS.get(name, ()) if table[column].null_count]:
+        raise pa.ArrowInvalid(f"a row of {name} has no {lacks[0]}")
+    for column, least in _LEAST.get(name, {}).items():
+        if pc.any(pc.or_(pc.less(table[column], least), pc.greater(table[column], _MOST))).as_py():
+            raise pa.ArrowInvalid(f"{column} of {name} counts what cannot be")
+    for times in (table[field.name] for field in schema if field.type == TIME):
+        if pc.any(pc.or_(pc.less(times, _FIRST), pc.greater(times, _LAST))).as_py():
+            raise pa.ArrowInvalid("a time is in no year that Python knows")
     return pa.table([_hidden(table[column].combine_chunks()) for column in table.column_names], schema)
 
 

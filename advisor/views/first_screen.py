@@ -420,8 +420,9 @@ def _promised(promise: Promise | None, of: str) -> str:
 def _waits_for_two(step: Advice) -> str:
     """Return why a record gains more than all that a batch may lose; empty where it does not."""
     record, batch = step.saves_latency_ms, step.saves_ms
-    longer = record is not None and batch is not None and record.told > batch.high
-    return "; a record waits for two batches" * longer
+    if record is None or batch is None or record.told <= batch.high:
+        return ""
+    return "; a record waits for two batches"
 
 
 def why(query: QueryEntry) -> str:

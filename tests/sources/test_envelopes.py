@@ -55,6 +55,9 @@ LAYOUTS = {
     "newest first, lines": as_lines(LINES[::-1], f'{{"line":TEXT,"timestamp":"{WHEN}"}}'),
     "newest first, plain": "\n".join(LINES[::-1]) + "\n",
     "two lists": json.dumps({"a": [{"log": e} for e in ENTRIES[:9]], "b": [{"log": e} for e in ENTRIES[9:]]}),
+    "two lists of one name": json.dumps(
+        {"a": [{"log": line} for line in LINES[:99]], "b": [{"log": line} for line in LINES[99:]]}
+    ).replace('"b": [', '"a": ['),
     "Azure": as_lines(LINES, '{"TimeGenerated":"x","LogEntry":TEXT}'),
     "Datadog": as_lines(ENTRIES, '{"id":"a","attributes":{"message":TEXT}}'),
     "Loki": as_lines(LINES, f'{{"line":TEXT,"timestamp":"{WHEN}"}}'),
@@ -109,6 +112,13 @@ def test_entries_of_another_form_are_read_too(tmp_path: Path, other: Callable[[i
     path = tmp_path / "export.json"
     path.write_text(json.dumps([*({"message": _message(number)} for number in range(4)), *map(other, range(4, 9))]))
     assert sorted(advisor.read_progress(path)["batch_id"]) == list(range(9))
+
+
+def test_a_key_that_stands_twice_in_an_entry_is_read_twice(tmp_path: Path) -> None:
+    path = tmp_path / "export.json"
+    entries = [{"message": _message(at), "again": _message(at + 1)} for at in (0, 2, 4)]
+    path.write_text(json.dumps(entries).replace('"again"', '"message"'))
+    assert sorted(advisor.read_progress(path)["batch_id"]) == list(range(6))
 
 
 def test_lines_behind_a_table_of_lines_are_not_lost(tmp_path: Path) -> None:

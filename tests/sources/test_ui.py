@@ -270,6 +270,30 @@ class TestSaved:
         place.write_bytes(place.read_bytes().replace(b"run_id", b"run\x9bid", 1))
         assert "damaged, or written by another version" in saved.read(str(place), stages=True).broken[0].reason
 
+    @pytest.mark.parametrize(
+        ("table", "column", "value"),
+        [
+            ("sightings", "offset", None),
+            ("sightings", "timestamp", 1 << 60),
+            ("batches", "timestamp", -(1 << 60)),
+            ("batches", "run_id", None),
+            ("batch_parts", "stages", None),
+            ("batch_parts", "tasks", -1),
+            ("stages", "slots", 0),
+        ],
+    )
+    def test_an_edited_one_is_one_line(
+        self, reading: Any, place: Path, table: str, column: str, value: int | None
+    ) -> None:
+        held = reading.tables[table]
+        kind = held.schema.field(column)
+        odd = pa.array([value] * len(held), pa.int64()).cast(kind.type)
+        odd = held.set_column(held.schema.get_field_index(column), kind, odd)
+        held_in = {"inside": {**reading.inside, table: odd}} if table in reading.inside else {table: odd}
+        saved.write(replace(reading, **held_in), place)
+        (broken,) = saved.read(str(place), stages=True).broken
+        assert "damaged, or written by another version" in broken.reason
+
     def test_a_credential_that_another_version_kept_is_hidden(self, reading: Any, place: Path) -> None:
         kept = "thrift://me:Tr0ub4dor9x@host"
         rows = reading.batches.to_pylist()
@@ -282,6 +306,11 @@ class TestSaved:
         assert "Tr0ub4dor9x" in str(odd.to_pylist()) + str(sightings.to_pylist())
         assert "Tr0ub4dor9x" not in str(found.batches.to_pylist()) + str(found.sightings.to_pylist())
         assert found.batches["name"][0].as_py().startswith("q thrift://")
+
+    def test_rows_without_a_byte_are_not_counted(self, reading: Any, place: Path) -> None:
+        none = pa.table({"id": pa.nulls(1_000_000)})
+        saved.write(replace(reading, batches=none, sightings=none.slice(0, 0), inside={}), place)
+        assert len(saved.read(str(place), stages=True).batches) == 0
 
     def test_the_report_does_not_take_its_place(self, driver: Served, tmp_path: Path) -> None:
         both = [f"--{option}={tmp_path / 'one'}" for option in ("save", "output")]
@@ -581,8 +610,9 @@ class TestCredentials:
         context.load_cert_chain(place)
         with serving(made["answers"], tls=context) as served:
             assert "SSL_CERT_FILE names the file of your own CA" in says(served.address)
-            monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "none"))
-            assert "SSL_CERT_FILE names the file of your own CA" in says(served.address)
+            for other, words in ((tmp_path / "none", "but {} is no file"), (Path(__file__), "but in {} is none")):
+                monkeypatch.setenv("SSL_CERT_FILE", str(other))
+                assert words.format(other) in says(served.address)
             monkeypatch.setenv("SSL_CERT_FILE", str(pipe))
             assert says(served.address).startswith(f"{pipe}: is a pipe")
             monkeypatch.setenv("SSL_CERT_FILE", str(place))

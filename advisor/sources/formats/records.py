@@ -7,6 +7,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import islice
 from typing import Any, NamedTuple
 
 from advisor.progress import Broken, Partial, Progress, decode, from_object
@@ -39,6 +40,9 @@ _PIECE = re.compile(
     rb"(?<!\\)\\*[\"'](?:(stateOperators|numInputRows|runId|triggerExecution)\\*[\"']\s*:|(batchId)\\*[\"']\s*:\s*\d)"
 )
 """Offsets of Kinesis have a batchId, too, which is text."""
+_KEYS_OF_A_PIECE = 100
+_IN_METRICS = re.compile(rb"[\"']metrics\\*[\"']\s{0,9}:\s{0,9}\{[^{}]{0,400}\Z")
+"""A name of Spark's among what a source measured by itself."""
 
 
 class Found(NamedTuple):
@@ -137,7 +141,8 @@ def piece(buffer: Buffer) -> int:
 def early_piece(buffer: Buffer, begin: int, end: int, reason: str) -> Found:
     """Return what [begin, end) holds of an event without durations; `reason`: why it is none."""
     raw = bytes(buffer[begin : min(end, begin + LONGEST_PIECE)])
-    key = _PIECE.search(raw)
+    keys = list(islice(_PIECE.finditer(raw), _KEYS_OF_A_PIECE))
+    key = next((each for each in keys if not _IN_METRICS.search(raw, max(0, each.start() - 400), each.start())), None)
     found = None if key is None else _Cleared(buffer, begin, begin + key.start(key.lastindex or 0), end).partial(reason)
     return Found(begin, end, None, reason, found and found.partial)
 

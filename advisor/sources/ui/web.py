@@ -7,6 +7,7 @@ import netrc
 import os
 import re
 import socket
+import ssl
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -257,17 +258,34 @@ def _from_netrc(host: str) -> tuple[str, str]:
 def _why(error: urllib3.exceptions.HTTPError) -> str:
     """Return in a few words why nobody answered."""
     said = str(error.args[-1] if error.args else error)
+    for mark, words in _WORDS.items():
+        if mark in said:
+            return f"{words}{_own_authority()}" if mark == "CERTIFICATE_VERIFY_FAILED" else words
     reason = _OF_SSL.search(said)
-    known = (words for mark, words in _WORDS.items() if mark in said)
-    return next(known, f"cannot be read ({reason[1] if reason else type(error).__name__})")
+    return f"cannot be read ({reason[1] if reason else type(error).__name__})"
+
+
+def _own_authority() -> str:
+    """Return why the file in SSL_CERT_FILE does not help; nothing where it can be read."""
+    place = os.environ.get("SSL_CERT_FILE")
+    try:
+        if place and Path(place).is_file():
+            ssl.create_default_context(cafile=place)
+    except OSError as error:
+        return f", but in {place} is none ({error.strerror or type(error).__name__})"
+    return "" if place is None or Path(place).is_file() else f", but {place} is no file"
 
 
 _WORDS: Final = {
     "Connection refused": "nobody listens there (connection refused)",
     "mismatch": "its certificate is for another host; give the address with the name that the certificate has",
+    "certificate has expired": "its certificate has expired; renew it, or set this machine's clock",
+    "not yet valid": "its certificate is not valid yet; set this machine's clock",
     "CERTIFICATE_VERIFY_FAILED": "its certificate is not trusted; SSL_CERT_FILE names the file of your own CA",
     "WRONG_VERSION_NUMBER": "it speaks no https; try http://",
     "\x15\x03": "it speaks https; try https://",
+    "PROTOCOL": "it speaks a version of TLS that is refused here; ask it through a port-forward",
+    "CERTIFICATE_REQUIRED": "it asks for a client's certificate, which cannot be given; ask it through a port-forward",
     "resolve": "no such host",
     "timed out": "did not answer in time",
     "IncompleteRead": "the answer broke off: is the driver gone?",
