@@ -35,16 +35,18 @@ def read(
     sightings: bool = True,
     stages: bool = False,
     progress: Progress | None = None,
+    inputs: Sequence[Input] | None = None,
 ) -> Reading:
     """All progress in `paths`: files, directories, patterns, `-` for standard input, object stores, a driver's address.
 
     With `sightings` also what the files reveal besides progress, with `stages` what ran inside addBatch. `progress` is
-    called with the number of bytes read so far. A file that cannot be read, or only in part, becomes an entry of
-    `broken`. Raises InputError for a path where there is nothing, and when there is nothing to be found in all of them.
+    called with the number of bytes read so far. `inputs`: the files behind the paths, where the caller knows them.
+    A file that cannot be read, or only in part, becomes an entry of `broken`. Raises InputError for a path where there
+    is nothing, and when there is nothing to be found in all of them.
     """
-    if addresses := [os.fspath(path) for path in paths if is_address(os.fspath(path))]:
+    if inputs is None and (addresses := [os.fspath(path) for path in paths if is_address(os.fspath(path))]):
         return _with_addresses(addresses, paths, sightings=sightings, stages=stages, progress=progress)
-    inputs = expand(paths)
+    inputs = expand(paths) if inputs is None else inputs
     memories: defaultdict[str, Memory] = defaultdict(Memory)
     left = Counter(one.log for one in inputs)
     parts = _Parts(progress or (lambda _: None), StageTables() if stages else None)
@@ -68,7 +70,8 @@ def _with_addresses(addresses: Sequence[str], paths: Sequence[str | os.PathLike[
     from advisor.sources.ui.driver import read as read_pages  # noqa: PLC0415 - files need no web client
 
     others = [path for path in paths if os.fspath(path) not in addresses]
-    found = [read_pages(one, lambda archive: read(archive, **how), stages=how["stages"]) for one in addresses]
+    ways = [(one, lambda inputs, one=one: read([one], inputs=inputs, **how)) for one in addresses]
+    found = [read_pages(one, read_log, stages=how["stages"]) for one, read_log in ways]
     return Reading.merge([*found, *([read(others, **how)] if others else [])])
 
 
@@ -103,7 +106,7 @@ class _Parts:
 
     def read(self, one: Input, memory: Memory | None) -> None:
         """Read one file; whatever is wrong with it becomes an entry of `broken`."""
-        name = shown(one.path)
+        name = one.name or shown(one.path)
         if one.unfit:
             self._broken.append(Broken(name, 0, 0, one.unfit))
             return

@@ -52,12 +52,16 @@ _T = TypeVar("_T")
 
 
 class Input(NamedTuple):
-    """One file to read, the log that it belongs to, whether the user named it himself; and why it is not to be read."""
+    """One file to read, the log that it belongs to, whether the user named it himself; and why it is not to be read.
+
+    `name`: how it is called where that is not its path.
+    """
 
     path: str
     log: str
     named: bool
     unfit: str = ""
+    name: str = ""
 
 
 def expand(paths: Sequence[str | os.PathLike[str]]) -> list[Input]:

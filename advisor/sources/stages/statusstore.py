@@ -27,13 +27,18 @@ Sum = Annotated[float, msgspec.Meta(ge=-(2**63), le=2**63)]
 _T = TypeVar("_T")
 
 
-class _Job(msgspec.Struct, rename="camel"):
+class StoredJob(msgspec.Struct, rename="camel"):
+    """A job; in a micro-batch `job_group` is the run's id."""
+
     job_id: Whole
+    name: str = ""
     job_group: str | None = None
     stage_ids: list[Whole] = []
     description: str | None = None
     submission_time: str | None = None
     completion_time: str | None = None
+    num_tasks: int = 0
+    num_completed_tasks: int = 0
 
 
 class _Stage(msgspec.Struct, rename="camel"):
@@ -94,7 +99,7 @@ def work_of(jobs: bytes, stages: bytes, *, log: str, file: str, slots: int | Non
     work, events = Work(log, "session"), Events(batches, {file: 0})
     known: list[LoggedJob] = []
     of_stage: dict[int, LoggedJob] = {}
-    for job in sorted(_list(jobs, _Job), key=attrgetter("job_id")):
+    for job in sorted(_list(jobs, StoredJob), key=attrgetter("job_id")):
         if (one := _logged(job, events)) is None:
             continue
         if one.named is None:
@@ -111,7 +116,7 @@ def work_of(jobs: bytes, stages: bytes, *, log: str, file: str, slots: int | Non
     return work
 
 
-def _named(job: _Job, start: float, events: Events) -> Named | None:
+def _named(job: StoredJob, start: float, events: Events) -> Named | None:
     """Return (query, batch) of a job that began then; None if neither its description nor its group names it.
 
     Its description names it. If a function gave it another one, its group is still the query's run, and it belongs to
@@ -123,7 +128,7 @@ def _named(job: _Job, start: float, events: Events) -> Named | None:
     return next(((one.id or "", one.batch_id) for one in batches if one.run_id == job.job_group), None)
 
 
-def _logged(job: _Job, events: Events) -> LoggedJob | None:
+def _logged(job: StoredJob, events: Events) -> LoggedJob | None:
     """Return the job, unnamed where its batch is not known; None before its submission.
 
     The store keeps no order of jobs and progress, so that a job without a name would fall to the first batch of all.

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
-from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -19,12 +18,13 @@ from advisor.errors import InputError, fault
 from advisor.facts import Sighting
 from advisor.progress import FROM_UI, Broken, from_object
 from advisor.redaction import redact
+from advisor.sources.paths import Input
 from advisor.sources.sightings.errors import error
 from advisor.sources.sightings.line import Line, Told, sighting
-from advisor.sources.stages.statusstore import opened
+from advisor.sources.stages.statusstore import StoredJob, opened
 from advisor.sources.ui import pages, rest
 from advisor.sources.ui.pages import Event, Listed
-from advisor.sources.ui.rest import Application, Environment, Execution, Executor, Job, Thread, of_plans, operators_of
+from advisor.sources.ui.rest import Application, Environment, Execution, Executor, Thread, of_plans, operators_of
 from advisor.sources.ui.web import SECONDS_OF_ALL, Absent, Server, parted
 from advisor.stages import SCHEMAS
 
@@ -132,7 +132,7 @@ class Driver:
             return found
         threads = self._threads(quiet)
         seen = any(thread and not waits(thread) for thread in threads.values())
-        jobs = self._answer("jobs?status=running", list[Job]) if seen else []
+        jobs = self._answer("jobs?status=running", list[StoredJob]) if seen else []
         held = (executions or self._executions(all=False)) if any(threads.values()) else {}
         batches = [one.batch for one in held.values() if one.batch]
         self._idle |= {run: now for run, thread in threads.items() if waits(thread)}
@@ -198,8 +198,9 @@ class Driver:
     def _nothing_streams(self) -> tuple[str, str]:
         """Return what runs here instead of a streaming query, and what would do."""
         called = redact(self._application.name or self._application.id)
-        running = self._answer("jobs?status=running", list[Job])
-        instead = f"running: {', '.join(job.words for job in running[:3])}" if running else "no job is running"
+        running = self._answer("jobs?status=running", list[StoredJob])
+        words = [redact(" ".join((job.description or job.name).split())[:80]) for job in running[:3]]
+        instead = f"running: {', '.join(words)}" if words else "no job is running"
         return f"the application '{called}' has no streaming query; {instead}", "give the driver that runs the query"
 
     def _new(self, run: Listed) -> list[Event]:
@@ -291,7 +292,7 @@ def _end(event: Mapping[str, Any]) -> datetime:
     return began + timedelta(milliseconds=event["batchDuration"])
 
 
-def read(address: str, read_files: Callable[[Sequence[Path]], Reading], *, stages: bool) -> Reading:
+def read(address: str, read_files: Callable[[Sequence[Input]], Reading], *, stages: bool) -> Reading:
     """Return what a driver's pages show now; of an application of a History Server what its event log holds."""
     base, application = parted(address)
     server = Server(base)
@@ -299,11 +300,8 @@ def read(address: str, read_files: Callable[[Sequence[Path]], Reading], *, stage
         driver = Driver(server, stages=stages)
         driver.look()
         return driver.reading()
-    with rest.event_log(server, application) as archive:
-        try:
-            return rest.renamed(read_files([archive]), str(archive), address)
-        except InputError as error:
-            raise InputError(address, error.found, error.would_do) from None
+    with rest.event_log(server, application, address) as inputs:
+        return read_files(inputs)
 
 
 class Watched:

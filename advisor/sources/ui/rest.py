@@ -11,19 +11,16 @@ import tempfile
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
-import pyarrow as pa
-import pyarrow.compute as pc
 
-from advisor.batches import Reading
 from advisor.errors import InputError
 from advisor.facts import from_confs
 from advisor.facts.inspection import source_kind
 from advisor.redaction import redact
+from advisor.sources.paths import Input, expand
 from advisor.sources.sightings.line import Told
 from advisor.sources.sightings.plan import read_execution
 from advisor.sources.stages.statusstore import JOB_OF_BATCH
@@ -132,22 +129,6 @@ class Executor(msgspec.Struct, rename="camel"):
     id: str
     is_active: bool = True
     max_tasks: int = 0
-
-
-class Job(msgspec.Struct, rename="camel"):
-    """A job that runs; in a micro-batch `job_group` is the run's id."""
-
-    job_id: int = 0
-    name: str = ""
-    description: str = ""
-    job_group: str = ""
-    num_tasks: int = 0
-    num_completed_tasks: int = 0
-
-    @property
-    def words(self) -> str:
-        """Its description, or where its program calls it, on one line."""
-        return redact(" ".join((self.description or self.name).split())[:80])
 
 
 class Frames(msgspec.Struct):
@@ -289,8 +270,8 @@ def no_application(server: Server, found: list[Application]) -> InputError:
 
 
 @contextmanager
-def event_log(server: Server, application: str) -> Iterator[Path]:
-    """Yield the event log of an application as a zip archive, as long as it is read."""
+def event_log(server: Server, application: str, address: str) -> Iterator[list[Input]]:
+    """Yield the files of an application's event log, named as in an archive at this address, as long as it is read."""
     with tempfile.TemporaryDirectory(prefix="latency-advisor-") as folder:
         place = Path(folder) / "log.zip"
         server.begin(SECONDS_OF_A_LOG)
@@ -304,7 +285,9 @@ def event_log(server: Server, application: str) -> Iterator[Path]:
         if not _holds_a_file(place):
             give = "--app is for a History Server: give the address of a driver without it"
             raise InputError(server.address, f"gives no event log of {application}", give)
-        yield place
+        archive = str(place)
+        names = ((one, one.path.replace(archive, address)) for one in expand([archive]))
+        yield [one._replace(log=one.log.replace(archive, address), name=name) for one, name in names]
 
 
 def _holds_a_file(place: Path) -> bool:
@@ -313,21 +296,3 @@ def _holds_a_file(place: Path) -> bool:
             return bool(archive.namelist())
     except zipfile.BadZipFile:
         return False
-
-
-def renamed(reading: Reading, archive: str, address: str) -> Reading:
-    """Return the same reading, which names the address where it named the archive."""
-    return replace(
-        reading,
-        batches=_renamed(reading.batches, archive, address),
-        sightings=_renamed(reading.sightings, archive, address),
-        inside={name: _renamed(table, archive, address) for name, table in reading.inside.items()},
-        broken=tuple(replace(one, file=one.file.replace(archive, address)) for one in reading.broken),
-    )
-
-
-def _renamed(table: pa.Table, archive: str, address: str) -> pa.Table:
-    for name in {"file", "log"} & {*table.column_names}:
-        at = table.column_names.index(name)
-        table = table.set_column(at, table.schema.field(at), pc.replace_substring(table[name], archive, address))
-    return table

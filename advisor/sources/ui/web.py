@@ -60,10 +60,6 @@ class Absent(InputError):  # noqa: N818 - what the server says of the page
     """The server answers, and has no such page."""
 
 
-class Unreachable(InputError):  # noqa: N818 - what it is
-    """Nobody answers at the address."""
-
-
 def parted(address: str) -> tuple[str, str | None]:
     """Return (the address below which all pages lie, the application of a History Server that it names)."""
     history = _OF_HISTORY.match(address)
@@ -146,9 +142,9 @@ class Server:
         except TimeoutError as error:
             self._hang_up()
             busy = f"is the driver busy, or something else at this port?{leave_out}"
-            raise Unreachable(self.address, str(error), busy) from None
+            raise InputError(self.address, str(error), busy) from None
         except urllib3.exceptions.HTTPError as error:
-            raise Unreachable(
+            raise InputError(
                 self.address, _why(error), "check host and port, and that a port-forward is open"
             ) from None
 
@@ -215,9 +211,8 @@ class Server:
         if status == 404:
             raise Absent(self.address, "has no such page (404)", _OWN_PAGES)
         if status >= 400:
-            raise Unreachable(
-                self.address, f"answers with an error ({status})", "try again, or look at the driver's log"
-            )
+            found = f"answers with an error ({status})"
+            raise InputError(self.address, found, "try again, or look at the driver's log")
 
     def _credentials(self) -> dict[str, str]:
         """Return the headers that log in; none where neither the environment nor a netrc file knows the host."""
