@@ -19,9 +19,9 @@ from typing import Any
 import pytest
 
 import advisor
-from advisor.progress.fragment import read_fragment
+from advisor.progress.partial import Fragment
 from advisor.redaction import hide
-from advisor.sources.formats.cleared import cleared, opens_at
+from advisor.sources.formats.records import cleared, opens_at
 from advisor.sources.sightings.errors import known_errors
 
 PARSE: Any = importlib.import_module("re._parser" if sys.version_info >= (3, 11) else "sre_parse").parse
@@ -236,7 +236,7 @@ def test_names_within_a_harmless_value_are_read_once(name: str, word: str) -> No
 )
 def test_what_nothing_closes_is_read_once(unit: str) -> None:
     key = ' "durationMs": {"addBatch": 3,\n'
-    assert takes_linear_time(lambda times: read_fragment('{"a": ' + unit * times + "\n"))
+    assert takes_linear_time(lambda times: Fragment('{"a": ' + unit * times + "\n"))
     assert takes_linear_time(lambda times: opens_at(('{"a": ' + unit * times + key).encode(), 8 + len(unit) * times))
     before = "26/01/01 00:00:00 "
     assert takes_linear_time(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advisor.progress import Broken, Progress, decode, decoding, from_object
+from advisor.progress import Broken, Progress, decode, from_object, partial
 from advisor.progress.decoding import as_instant, is_event
 from advisor.progress.shapes import ABSENT
 from tests.sources.variants import compact, dataproc, made, of_event_log, pretty
@@ -45,7 +45,7 @@ def test_all_forms_say_the_same(form: Any) -> None:
 
 def test_the_patient_way_reads_what_the_fast_way_reads() -> None:
     raw = pretty(an_event()).encode()
-    patient, fast = decoding.decode_patiently(raw), decode(raw)
+    patient, fast = partial.decode_patiently(raw), decode(raw)
     for name in ("id", "run_id", "timestamp", "batch_id", "duration_ms", "event_time", "state_operators", "sink"):
         assert getattr(patient, name) == getattr(fast, name)
     assert [json.loads(bytes(s.end_offset)) for s in patient.sources] == [

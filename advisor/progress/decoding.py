@@ -5,7 +5,6 @@ Other shapes: numbers as strings, other spellings, missing keys, dicts as Python
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Callable
@@ -15,7 +14,6 @@ from typing import Any
 import msgspec
 from msgspec.structs import fields
 
-from advisor.progress.fragment import read_fragment
 from advisor.progress.shapes import Broken, Durations, Operator, Progress, Sink, Source, with_totals
 from advisor.redaction import redact
 
@@ -24,10 +22,6 @@ _decode = msgspec.json.Decoder(Progress).decode
 UNUSUAL = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What `decode_usual` raises when the bytes are not an event of the usual shape."""
 _SPELLINGS = {"durationMillis": "durationMs", "streamingQueryProgressId": "id", "numRecords": "numInputRows"}
-_OF_PYTHON = re.compile(r"'|,\s*[}\]]")
-"""What a printed dict has, and JSON has not."""
-LONGEST_PRINTED = 1 << 20
-"""Letters of a printed dict; to read one takes a hundred times as long as JSON."""
 _NUMBER = re.compile(r"[+-]?\d{1,400}(\.\d*)?([eE][+-]?\d+)?\Z", re.ASCII)
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _INSTANT = re.compile(
@@ -50,42 +44,7 @@ def decode_usual(raw: bytes) -> Progress:
     return event if event.num_input_rows is not None else with_totals(event)
 
 
-def decode(raw: bytes) -> Progress:
-    """Return the event in `raw`: JSON, or a dict as Python prints it.
-
-    Raise Broken when it is not one whole event, or not one whose meaning is clear.
-    """
-    try:
-        event = decode_usual(raw)
-    except UNUSUAL:
-        return decode_patiently(raw)
-    return event if _is_instant(event.timestamp) else decode_patiently(raw)
-
-
-def decode_patiently(raw: bytes) -> Progress:
-    """Return the event in `raw`, whatever its shape; Broken when it is none."""
-    text = raw.decode("utf-8", "replace")
-    try:
-        return from_object(json.loads(text))
-    except RecursionError:
-        raise Broken("nested too deeply") from None
-    except ValueError as error:
-        printed = len(text) <= LONGEST_PRINTED and _OF_PYTHON.search(text)
-        fragment = read_fragment(text.strip()) if printed else None
-        if fragment and fragment.whole and fragment.end == len(text.strip()):
-            return from_object(fragment.thing)
-        raise Broken(_why(text, error)) from None
-
-
-def _why(text: str, error: ValueError) -> str:
-    if "…" in text or "..." in text:
-        return "shortened by hand: it holds '...'"
-    if isinstance(error, json.JSONDecodeError):
-        return f"no JSON: {error.msg} at its line {error.lineno}, column {error.colno}"
-    return "no JSON: a number of thousands of digits"
-
-
-def _is_instant(text: str) -> bool:
+def is_instant(text: str) -> bool:
     """Whether `text` is a point in time exactly as Spark writes it, to the millisecond in UTC."""
     return len(text) == 24 and text[-1] == "Z" and as_instant(text) == text
 

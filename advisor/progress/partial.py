@@ -1,12 +1,16 @@
-"""Partial progress events: what each one lacks, what can be judged of it, and what it holds, in words."""
+"""Records that are not whole, or not JSON: cut off, commented, elided, printed by Python or Scala.
+
+What a fragment holds becomes an event if it can be judged, with the parts that it lacks, and words.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any, Final, NamedTuple, TypeGuard
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final, NamedTuple, TypeGuard, TypeVar
 
-from advisor.progress.decoding import as_instant, from_object, in_latest_words
-from advisor.progress.fragment import Fragment
+from advisor.progress.decoding import UNUSUAL, as_instant, decode_usual, from_object, in_latest_words, is_instant
 from advisor.progress.shapes import Broken, Progress, with_totals
 
 UNNAMED: Final = "unknown"
@@ -40,6 +44,47 @@ _OF_A_PART: Final = {
     "sources": ("description",),
 }
 """What is kept of a member that is not all there in a list that is not: nothing that is summed over members."""
+_OF_PYTHON: Final = re.compile(r"'|,\s*[}\]]")
+"""What a printed dict has, and JSON has not."""
+LONGEST_PRINTED: Final = 1 << 20
+"""Letters of a printed dict; to read one takes a hundred times as long as JSON."""
+_TOKEN: Final = re.compile(
+    r"""
+    (?P<string>[ubr]?(?:"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'))
+    |(?P<elision>\.\.\.|…)
+    |(?P<instant>\d{4}-\d\d-\d\dT[\d:.]+Z)
+    |(?P<number>[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)
+    |(?P<word>[^\W\d][\w.$-]*(?:"(?=[ ]*:))?)
+    |(?P<mark>[{}\[\]():,=])
+    |(?P<other>["'][^\n]*|.|\Z)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+"""A quote that nothing closes takes the rest of its line; at the end of the text stands a token of no letters."""
+_BETWEEN: Final = re.compile(r"(?:\s+|//[^\n]*|/\*.*?(?:\*/|\Z)|\#[^\n]*|<--?[ ][^\n]*|←[^\n]*)*", re.DOTALL)
+"""Blanks and comments."""
+_ELIDED: Final = re.compile(
+    r"(?i)(?://|\#|/\*|<--?|←)[ \t*]{0,40}"
+    r"(?:\.\.\.|…|.{0,300}?\b(?:omitted|elided|snip|skipped|left out|shortened|truncated|etc|other phases)\b)"
+)
+"""A comment that marks an omission."""
+_CUT: Final = ("...", "…")
+_CLOSING: Final = ("}", "]", ")")
+_LITERALS: Final = {
+    "true": True, "True": True, "false": False, "False": False,
+    "null": None, "None": None, "nan": None, "NaN": None, "inf": None,
+}  # fmt: skip
+_QUOTED_CALLS: Final = ("UUID", "Decimal", "Timestamp", "str")
+_ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))", re.DOTALL)
+_MEANT: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
+_ONLY_ONCE: Final = ("id", "runId")
+_OFFSETS: Final = ("startOffset", "endOffset", "latestOffset")
+UNREADABLE: Final = "not told"
+"""Stands for an offset that is there and cannot be read: a name of a program's, or elided."""
+_DEEPEST: Final = 40
+_LONGEST_NUMBER: Final = 400
+_LOST: Final = object()
+_T = TypeVar("_T")
 
 
 class Partial(NamedTuple):
@@ -188,3 +233,218 @@ def _rows(count: int) -> str:
 
 def _objects(things: Any) -> list[dict[str, Any]]:
     return [each for each in things if isinstance(each, dict)] if isinstance(things, list) else []
+
+
+def decode(raw: bytes) -> Progress:
+    """Return the event in `raw`: JSON, or a dict as Python prints it.
+
+    Raise Broken when it is not one whole event, or not one whose meaning is clear.
+    """
+    try:
+        event = decode_usual(raw)
+    except UNUSUAL:
+        return decode_patiently(raw)
+    return event if is_instant(event.timestamp) else decode_patiently(raw)
+
+
+def decode_patiently(raw: bytes) -> Progress:
+    """Return the event in `raw`, whatever its shape; Broken when it is none."""
+    text = raw.decode("utf-8", "replace")
+    try:
+        return from_object(json.loads(text))
+    except RecursionError:
+        raise Broken("nested too deeply") from None
+    except ValueError as error:
+        printed = len(text) <= LONGEST_PRINTED and _OF_PYTHON.search(text)
+        fragment = Fragment(text.strip()) if printed else None
+        if fragment and fragment.whole and fragment.end == len(text.strip()):
+            return from_object(fragment.thing)
+        raise Broken(_why(text, error)) from None
+
+
+def _why(text: str, error: ValueError) -> str:
+    if "…" in text or "..." in text:
+        return "shortened by hand: it holds '...'"
+    if isinstance(error, json.JSONDecodeError):
+        return f"no JSON: {error.msg} at its line {error.lineno}, column {error.colno}"
+    return "no JSON: a number of thousands of digits"
+
+
+class Fragment:
+    """The object with which a text begins, at its bracket or at a key, read as far as it goes in one pass over tokens.
+
+    A member is kept only when its value is beyond doubt: a number that may be cut, a name that stands for something
+    else and whatever `...` touches are left out. Comments and trailing commas are no loss.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.thing: dict[str, Any] = {}
+        self.lacks: set[str] = set()
+        """The outermost keys whose values were left out or read in part."""
+        self.elided = False
+        """Whether members of it were left out on the way: what stands nowhere is not known to be absent."""
+        self._text = text
+        self._stopped = self._unread = False
+        self._depth = 0
+        self._go(0)
+        opened = self._now[0] == "{"
+        if opened:
+            self._take()
+        whole = self._nested(self.thing, self._members) if opened else self._members(self.thing)
+        self.whole = opened and whole and not self._unread
+        """Whether the object was closed and nothing in it was left out."""
+
+    def _go(self, at: int) -> None:
+        self.end = at  # of the last token that was taken
+        self._now = self._token(at)
+        self._next = self._token(self._now.end())
+
+    def _take(self) -> None:
+        self.end, self._now = self._now.end(), self._next
+        self._next = self._token(self._now.end())
+
+    def _token(self, at: int) -> re.Match[str]:
+        """Return the next token at or behind a place."""
+        between = _BETWEEN.match(self._text, at)
+        token = _TOKEN.match(self._text, between.end() if between else at)
+        assert token is not None
+        return token
+
+    def _nested(self, held: _T, read: Callable[[_T], bool]) -> bool:
+        """Read what stands inside a bracket into `held`; return whether nothing of it is missing."""
+        self._depth += 1
+        whole = self._depth < _DEEPEST and read(held)
+        self._depth -= 1
+        return whole
+
+    def _members(self, thing: dict[str, Any]) -> bool:
+        """Read members into `thing` up to its bracket; return whether there was one, and no loss before it."""
+        whole = True
+        while not self._stopped and (text := self._now[0]):
+            noted = _ELIDED.search(self._text, self.end, self._now.start()) is not None
+            whole &= not noted
+            self.elided |= self._depth <= 1 and (noted or self._now.lastgroup == "elision")
+            if text == "}":
+                self._take()
+                if self._depth:
+                    return whole
+                if "durationMs" in thing or self._now[0] not in (",", "}", "]"):
+                    return False
+                thing.clear()  # text that begins inside an object: what was read so far belongs further in
+            elif text == ",":
+                self._take()
+            elif self._is_key():
+                whole &= self._member(thing)
+            elif self._now.lastgroup in ("string", "elision") or text in _LITERALS:
+                self._take()  # a member without a value: something was left out
+                whole = False
+            else:
+                whole = False
+                self._skip_line()
+        return False
+
+    def _is_key(self) -> bool:
+        return self._now.lastgroup in ("string", "word", "number") and self._next[0] in (":", "=")
+
+    def _member(self, thing: dict[str, Any]) -> bool:
+        key = _plain(self._now[0]) if self._now.lastgroup == "string" else self._now[0].rstrip('"')
+        if key in thing and not self._depth and "durationMs" not in thing:
+            for prose in [*thing][: [*thing].index(key) + 1]:  # it was about the record that begins behind it
+                del thing[prose]
+        if key in thing or (key in _ONLY_ONCE and self._depth > 1):
+            opened = self._text.rfind("{", 0, self._now.start())
+            self.end = self.end if self._text[opened + 1 : self._now.start()].strip() else opened
+            self._stopped = True  # the next record has begun
+            return False
+        self._take()
+        self._take()
+        value, whole = self._value()
+        goes_on = not self._stopped and self._now[0] in (",", "}")
+        if key in _OFFSETS and not whole and goes_on:
+            value, whole, self._unread = UNREADABLE, True, True
+        offset = self._depth > 1 and isinstance(value, (dict, list))
+        if value is not _LOST and (whole or not offset):  # partitions that are not all there would be miscounted
+            thing[key] = value
+        if not whole and self._depth <= 1:
+            self.lacks.add(key)
+        return whole
+
+    def _value(self) -> tuple[Any, bool]:
+        token = self._now
+        if token[0] in (*_CLOSING, ",", ""):
+            return _LOST, False
+        self._take()
+        if token[0] in ("{", "["):
+            held: Any = {} if token[0] == "{" else []
+            return held, self._nested(held, self._members if token[0] == "{" else self._items)
+        value = self._plain_value(token)
+        if value is _LOST:
+            self._skip_value(token.end())
+        return value, value is not _LOST
+
+    def _plain_value(self, token: re.Match[str]) -> Any:
+        text = token[0]
+        if token.lastgroup in ("string", "instant"):
+            read = _plain(text) if token.lastgroup == "string" else text
+            return _LOST if read.endswith(_CUT) else read
+        if token.lastgroup == "number":
+            thousands = self._next.lastgroup == "number" and self._next.start() == self.end + 1  # as in `12,345`
+            ends = self._now[0] in _CLOSING or (self._now[0] == "," and not thousands)
+            return _number(text) if ends else _LOST
+        if text in _QUOTED_CALLS and self._now[0] == "(" and self._next.lastgroup == "string":
+            self._take()
+            read = _plain(self._now[0])
+            self._take()
+            if self._now[0] == ")":
+                self._take()
+                return read
+        return _LITERALS.get(text, _LOST)
+
+    def _items(self, values: list[Any]) -> bool:
+        whole = True
+        while not self._stopped and (text := self._now[0]) and text not in ("}", ")"):
+            if text in ("]", ",") or self._now.lastgroup == "elision":
+                self._take()
+                if text == "]":
+                    return whole
+                whole &= text == ","
+                continue
+            value, all_of_it = self._value()
+            whole &= all_of_it
+            if value is not _LOST:
+                values.append(value)
+        return False
+
+    def _skip_value(self, at: int) -> None:
+        """Go on behind an empty value: at the next comma or bracket, at the latest on the next line."""
+        line_end, opened = self._text.find("\n", at), 0
+        limit = len(self._text) if line_end < 0 else line_end
+        while self._now[0] and self._now.start() < limit and (opened or self._now[0] not in (",", *_CLOSING)):
+            opened += (self._now[0] == "(") - (self._now[0] == ")")
+            self._take()
+
+    def _skip_line(self) -> None:
+        """Leave out a line that is none of the record, if the record goes on behind it; else end here."""
+        was, line_end = self.end, self._text.find("\n", self._now.start())
+        if line_end >= 0:
+            self._go(line_end)
+            if self._now[0] in ("}", "]") or (self._now.lastgroup == "string" and self._is_key()):
+                return
+        self.end, self._stopped = was, True
+
+
+def _number(text: str) -> int | float | object:
+    if len(text) > _LONGEST_NUMBER:
+        return _LOST
+    return float(text) if "." in text or "e" in text or "E" in text else int(text)
+
+
+def _plain(quoted: str) -> str:
+    """Return the text in a quoted token."""
+    inner = quoted.lstrip("ubr")[1:-1]
+    return _ESCAPE.sub(_meant, inner) if "\\" in inner else inner
+
+
+def _meant(match: re.Match[str]) -> str:
+    code = match[1] or match[2]
+    return chr(int(code, 16)) if code else _MEANT.get(match[3], match[3])

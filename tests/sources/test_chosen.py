@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 import advisor
-from advisor.progress.fragment import read_fragment
-from advisor.progress.partial import of_fragment
+from advisor.progress.partial import Fragment, of_fragment
 from advisor.views import first_screen, wording
 from advisor.views.shown import Report
 from tests.made import event
@@ -122,8 +121,8 @@ def test_sources_that_do_not_tell_all_rows_do_not_tell_all_partitions(
 
 
 def test_a_fragment_of_which_nothing_could_be_read_is_no_record() -> None:
-    assert of_fragment(read_fragment('{"durationMs": {"addBa')) is None
-    assert of_fragment(read_fragment("{")) is None
+    assert of_fragment(Fragment('{"durationMs": {"addBa')) is None
+    assert of_fragment(Fragment("{")) is None
 
 
 def test_a_length_of_nothing_is_no_batch(tmp_path: Path) -> None:

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from advisor.batches import Reading
-from advisor.progress.fragment import read_fragment
-from advisor.progress.partial import of_fragment
+from advisor.progress.partial import Fragment, of_fragment
 from tests.sources.reading import Scanned, scanned
 from tests.sources.variants import made, pretty
 
@@ -109,16 +108,16 @@ CUT_NUMBERS = [
 
 @pytest.mark.parametrize("text", CUT_NUMBERS)
 def test_a_number_that_may_be_cut_is_not_read(text: str) -> None:
-    assert read_fragment(text).thing == {"id": "a", "durationMs": {}}
+    assert Fragment(text).thing == {"id": "a", "durationMs": {}}
 
 
 def test_a_number_with_a_comma_is_not_read() -> None:
-    assert read_fragment('{"a" : 184,938,\n "c" : 1}').thing == {"c": 1}
+    assert Fragment('{"a" : 184,938,\n "c" : 1}').thing == {"c": 1}
 
 
 def test_the_next_record_is_not_taken_for_more_of_this_one() -> None:
     cut = TEXT[: TEXT.index('"walCommit"')]
-    fragment = read_fragment(f"{cut}\n26/03/01 INFO x: progress: {TEXT}")
+    fragment = Fragment(f"{cut}\n26/03/01 INFO x: progress: {TEXT}")
     assert fragment.thing["durationMs"].keys() == {"latestOffset", "getBatch", "queryPlanning"}
     assert "durationMs" in fragment.lacks
 
@@ -176,7 +175,7 @@ def test_a_record_with_no_state_operator_is_whole() -> None:
 
 
 def test_a_map_of_durations_is_told_as_one() -> None:
-    partial = of_fragment(read_fragment("{triggerExecution=122, addBatch=36, walCommit=10}"))
+    partial = of_fragment(Fragment("{triggerExecution=122, addBatch=36, walCommit=10}"))
     assert partial is not None
     assert partial.event is not None
     assert set(partial.lacks) >= {"id", "timestamp", "numInputRows", "stateOperators", "sources", "sink"}
@@ -223,8 +222,8 @@ def test_records_that_name_no_batch_are_no_copies_of_each_other() -> None:
 
 
 def test_text_without_a_record_gives_none() -> None:
-    assert of_fragment(read_fragment("{'color': 'red', 'size': 5}")) is None
-    assert of_fragment(read_fragment("")) is None
+    assert of_fragment(Fragment("{'color': 'red', 'size': 5}")) is None
+    assert of_fragment(Fragment("")) is None
 
 
 def rows_of(*texts: str) -> Scanned:
