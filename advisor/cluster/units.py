@@ -7,8 +7,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from advisor.errors import InputError
-from advisor.sources import containers
-from advisor.sources.codecs import is_packed
+from advisor.sources.codecs import how_to_unpack, is_packed
 from advisor.sources.formats import HEAD, driverlog, format_of, named
 from advisor.sources.paths import Input
 from advisor.sources.random_access import Place, opened
@@ -167,7 +166,7 @@ def look(path: str, start: int, end: int) -> Look:
         with opened(path) as place:
             head = place.read(0, HEAD)
             form = format_of(head)
-            if form.tells or containers.packed(head) or is_packed(head[:16], place):
+            if form.tells or how_to_unpack(head) or is_packed(head[:16], place):
                 return Look(whole=True)
             return Look(form.name, marked=not form.by_line and _marks(place, start, end))
     except (OSError, InputError):

@@ -16,7 +16,7 @@ from advisor.batches import SCHEMA, Broken, Chunks, Overrun, Reading, table_of_s
 from advisor.errors import PROGRESS_NEEDS_INFO, InputError
 from advisor.facts import Sighting
 from advisor.sources import saved
-from advisor.sources.containers import NOT_READ
+from advisor.sources.codecs import NOT_READ
 from advisor.sources.paths import Input, expand, is_address, shown
 from advisor.sources.scan import Scan
 from advisor.sources.sightings.line import torn

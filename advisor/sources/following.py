@@ -18,8 +18,7 @@ import pyarrow.compute as pc
 
 from advisor.batches import SCHEMA, Broken, Chunks, Doing, Reading, table_of_sightings
 from advisor.errors import InputError, UsageError
-from advisor.sources import containers
-from advisor.sources.codecs import is_packed
+from advisor.sources.codecs import NOT_READ, PACKED_HEAD, how_to_unpack, is_packed
 from advisor.sources.files import read
 from advisor.sources.formats import HEAD
 from advisor.sources.harvest import Stretch
@@ -203,13 +202,13 @@ def followed(paths: Sequence[str], *, stages: bool) -> Following | Watched:
 def _followed(one: Input) -> _Plain | _Packed:
     try:
         with Path(one.path).open("rb") as file:
-            head = file.read(containers.HEAD)
+            head = file.read(PACKED_HEAD)
     except OSError as error:
         raise InputError(one.path, why(error), "give files that can be read") from None
     if is_packed(head[:16]):
         return _Packed(one)
-    if (give := containers.packed(head)) and one.named:
-        raise InputError(shown(one.path), containers.NOT_READ, give)
+    if (give := how_to_unpack(head)) and one.named:
+        raise InputError(shown(one.path), NOT_READ, give)
     return _Plain(one)
 
 

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from advisor.batches import Broken, Chunks
 from advisor.errors import InputError
 from advisor.facts import Sighting
-from advisor.sources import containers
-from advisor.sources.codecs import Torn
+from advisor.sources.codecs import NOT_READ, PACKED_HEAD, Torn, how_to_unpack
 from advisor.sources.envelopes import exported
 from advisor.sources.formats import HEAD, Format, format_of, records
 from advisor.sources.harvest import Harvest, Stretch
@@ -60,7 +59,7 @@ class Scan:
     def broken(self) -> list[Broken]:
         """What could not be read of the file, so far."""
         give = None if self.harvest.anything else self._unpack
-        packed = [Broken(self.harvest.file, 0, 0, f"{containers.NOT_READ}; {give}")] if give else []
+        packed = [Broken(self.harvest.file, 0, 0, f"{NOT_READ}; {give}")] if give else []
         return [*self._failed, *packed, *self.harvest.broken]
 
     def read(self, path: str, *, history: bool, reached: Callable[[int], None] = lambda _: None) -> int:
@@ -91,7 +90,7 @@ class Scan:
         self.position = window.base + len(window.buffer)
         if self._format is None:
             self.head = bytes(window.buffer[:_HEAD])
-            self._unpack = containers.packed(bytes(window.buffer[: containers.HEAD]))
+            self._unpack = how_to_unpack(bytes(window.buffer[:PACKED_HEAD]))
             self._format = format_of(bytes(window.buffer[:HEAD]))
         resume = self._format.reads(window.buffer, window.begin, window.final, self.harvest)
         if self._look:

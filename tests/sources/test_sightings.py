@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from advisor.facts import Sighting
-from advisor.sources.sightings.application import slots_and_seen
+from advisor.sources.sightings import application
 from advisor.sources.sightings.events import sight_event_log
 from advisor.sources.sightings.region import sight
 from advisor.sources.sightings.stretches import Memory
@@ -32,7 +32,7 @@ PINNED = (
 
 
 def slots(region: bytes) -> int | None:
-    return slots_and_seen(region)[0]
+    return next((told.value for told in application.slots(region) if told.fact == "task_slots"), None)
 
 
 def look(text: str) -> list[Sighting]:

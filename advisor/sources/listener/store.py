@@ -75,9 +75,7 @@ class Store:
     def __init__(self, keep: int, log: str) -> None:
         self.keep = keep
         self.log = log
-        self.events = 0
         self.bytes = 0
-        self.idle = 0
         self.broken: deque[Broken] = deque(maxlen=BROKEN_KEPT)
         self.unreadable = 0
         self._queries: OrderedDict[str, _Query] = OrderedDict()
@@ -88,9 +86,7 @@ class Store:
     def add(self, event: Progress, size: int) -> None:
         """Keep one event; of idle triggers in a row the first."""
         with self._lock:
-            self.events += 1
             self.bytes += size
-            self.idle += event.idle
             query = self._query(event.id)
             query.add(event, self._next())
             if len(query.events) >= CHUNK:

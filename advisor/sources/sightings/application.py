@@ -76,37 +76,36 @@ def checkpoint_manager(region: bytes) -> list[Told]:
     return [Told("checkpoint_manager", "abortable", "inferred")] if silent else []
 
 
-def slots_and_seen(region: bytes) -> tuple[int | None, int | None]:
-    """Return (task slots, the most tasks of one stage that were seen to run at once).
+def slots(region: bytes) -> list[Told]:
+    """Return the task slots, and the most tasks of one stage that were seen to run at once.
 
     Slots are the tasks of a stage that start before its first one ends. Only a stage with more tasks than slots shows
-    them; of several stages the largest number, since other jobs may hold slots. A lower bound; None where none does.
+    them; of several stages the largest number, since other jobs may hold slots. A lower bound.
     """
     bursts = [(count, int(added[2])) for added in _first(region) if (count := _burst(region, added))]
-    known = max((count for count, tasks in bursts if count < tasks), default=None)
-    return known, max((count for count, _ in bursts), default=None)
+    counts = {"task_slots": [count for count, tasks in bursts if count < tasks]}
+    counts["task_slots_at_least"] = [count for count, _ in bursts]
+    return [Told(fact, max(some), "inferred") for fact, some in counts.items() if some]
 
 
-def snapshot_tasks(region: bytes) -> tuple[int | None, bool]:
-    """(tasks in which Delta rebuilds its table's snapshot as the first work of a batch or None, whether that was seen).
+def snapshot_tasks(region: bytes) -> list[Told]:
+    """Return in how many tasks Delta rebuilds its snapshot as the first work of a batch; None where it does not.
 
     The last batch of the region decides. A snapshot later in a batch belongs to Delta's own checkpoint, which is rare.
     """
-    tasks, known = None, False
-    if not any(find(region, mark) >= 0 for mark in _DELTA):
-        return tasks, known
-    start = find(region, _COMMITTED)
+    found: list[Told] = []
+    start = find(region, _COMMITTED) if any(find(region, mark) >= 0 for mark in _DELTA) else -1
     while start >= 0:
         end = find(region, b"made progress: ", start)
         stop = end if end >= 0 else len(region)
         snapshot = region.find(_SNAPSHOT, start, stop)
         if snapshot >= 0 and region.find(b"Adding task set ", start, snapshot) < 0:
             if largest := _largest_stage(region, snapshot, stop):
-                tasks, known = largest, True
+                found = [Told("delta_snapshot_tasks", largest, "inferred")]
         elif end >= 0:
-            tasks, known = None, True
+            found = [Told("delta_snapshot_tasks", None, "inferred")]
         start = find(region, _COMMITTED, start + 1)
-    return tasks, known
+    return found
 
 
 def _largest_stage(region: bytes, start: int, stop: int) -> int | None:

@@ -208,9 +208,10 @@ def read_listing(line: Line) -> list[Told]:
     return [Told("async_progress_before", value=True)] if gaps and "OffsetSeqLog" in (line.logger or line.text) else []
 
 
-def async_before(region: bytes) -> bool:
-    """Return whether a text about a missing batch names the option of asynchronous tracking: it was on before."""
-    return find(region, b"doesn't exist") >= 0 and _ASYNC_ON.search(region) is not None
+def async_before(region: bytes) -> list[Told]:
+    """Read that asynchronous tracking was on before: a text about a missing batch names its option."""
+    was_on = find(region, b"doesn't exist") >= 0 and _ASYNC_ON.search(region)
+    return [Told("async_progress_before", value=True)] if was_on else []
 
 
 def limits(text: str) -> list[Told]:

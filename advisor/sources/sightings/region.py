@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, Final
 
 import msgspec
@@ -13,7 +13,6 @@ from advisor.redaction import redact
 from advisor.sources.sightings import application, query
 from advisor.sources.sightings.line import Line, Told, lines_with, sighting
 from advisor.sources.sightings.plan import read_plan
-from advisor.sources.sightings.query import async_before
 
 _WRITTEN: Final = r"Writing atomically to ([a-zA-Z][\w+.-]+):\S*?/(?:offsets|commits)/\d+ "
 _LISTED: Final = r"in parallel under ?(\d{1,9}) paths"
@@ -152,6 +151,11 @@ _READERS: Final[tuple[tuple[bytes, Reader, int], ...]] = (
     (b" Committed delta #", _is("writes_delta", value=True), 1),
 )
 """Each kind of line that reveals a fact: marker, reader, how many are read at most."""
+_OF_THE_WHOLE: Final = (
+    application.platform, application.checkpoint_manager, application.slots, query.async_before,
+    application.snapshot_tasks,
+)  # fmt: skip
+"""What reads facts from all lines of a stretch."""
 
 
 def sight(region: bytes, *, log: str, file: str, base: int) -> list[Sighting]:
@@ -166,7 +170,7 @@ def sight(region: bytes, *, log: str, file: str, base: int) -> list[Sighting]:
         for told in read(line)
     ]
     start = Line("", "", 0)
-    found += [(start, told) for told in _of_the_whole(region)]
+    found += [(start, told) for read in _OF_THE_WHOLE for told in read(region)]
     rows: list[Sighting] = []
     last: dict[tuple[str | None, ...], Any] = {}
     for line, told in sorted(found, key=lambda each: each[0].offset):
@@ -175,18 +179,3 @@ def sight(region: bytes, *, log: str, file: str, base: int) -> list[Sighting]:
             last[key] = told.value
             rows.append(sighting(told, line, log=log, file=file, base=base))
     return rows
-
-
-def _of_the_whole(region: bytes) -> Iterable[Told]:
-    yield from application.platform(region)
-    yield from application.checkpoint_manager(region)
-    slots, seen = application.slots_and_seen(region)
-    if slots:
-        yield Told("task_slots", slots, "inferred")
-    if seen:
-        yield Told("task_slots_at_least", seen, "inferred")
-    if async_before(region):
-        yield Told("async_progress_before", value=True)
-    snapshot_tasks, known = application.snapshot_tasks(region)
-    if known:
-        yield Told("delta_snapshot_tasks", snapshot_tasks, "inferred")
