@@ -13,13 +13,14 @@ import msgspec
 from advisor.batches import FRESH_EVENTS
 from advisor.progress import UNUSUAL, Broken, Progress, decode, decode_usual
 from advisor.sources.envelopes import unwrapped
-from advisor.sources.formats.records import LONGEST_EVENT, early_piece, find_events, has_anchor, keep
+from advisor.sources.formats.records import LONGEST_EVENT, find_events, has_anchor, keep, keep_early
 from advisor.sources.harvest import Buffer, Harvest, find, places
 
 MARKER = b"made progress:"
 _MARKER_SIZE = len(MARKER)
 _PRETTY = re.compile(rb' \{\r?\n  "')
 _FEW_LINES = 64 << 10
+_EARLY = "cut off: it ends before its durations"
 _OPENS = re.compile(
     rb"""(?:[ \t]|\x1b\[[0-9;]*m)*(?:\r?\n[^\n"'{]{0,200})?"""
     rb"""(?:\\[nr"]|\{(?!(?:\.\.\.|\xe2\x80\xa6)?\}|(?!u['"])\w)|["'](?![ \t]{0,9}[+,).;]))"""
@@ -146,14 +147,14 @@ def _read_loose(buffer: Buffer, line: int, position: int, limit: int, whole: boo
     if not has_anchor(buffer, begin, limit):
         if not whole:
             return -1
-        _note_early(buffer, begin, position, limit, harvest)
+        keep_early(buffer, begin, limit, position, _EARLY, harvest)
         return position + _MARKER_SIZE
     stop = position + _MARKER_SIZE
     for found in find_events(buffer, begin, limit):
         if found.event is not None:
             opened = buffer.find(b"{", stop, found.start)
             if opened >= 0 and buffer.find(b"\n", opened, found.start) >= 0:  # the event has no marker of its own
-                _note_early(buffer, begin, position, found.start, harvest)
+                keep_early(buffer, begin, found.start, position, _EARLY, harvest)
                 position = found.start
             harvest.add(found.event, min(position, found.start), found.end)
             return max(stop, found.end)
@@ -162,12 +163,6 @@ def _read_loose(buffer: Buffer, line: int, position: int, limit: int, whole: boo
         keep(found._replace(start=min(position, found.start)), harvest)
         return max(stop, found.end)
     return stop
-
-
-def _note_early(buffer: Buffer, begin: int, position: int, end: int, harvest: Harvest) -> None:
-    """Note the record of the marker at `position`, which ends before `end` without durations."""
-    early = early_piece(buffer, begin, end, "cut off: it ends before its durations")
-    keep(early._replace(start=position), harvest)
 
 
 def line_of(buffer: Buffer, position: int, begin: int) -> int:

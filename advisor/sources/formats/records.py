@@ -129,7 +129,7 @@ def note_torn(buffer: Buffer, begin: int, end: int, harvest: Harvest) -> None:
         limit = end if following < 0 else following
         start, stop = innermost(buffer, max(begin, at - LONGEST_PIECE), at, min(limit, at + LONGEST_EVENT))
         if stop < 0:
-            keep(early_piece(buffer, start, limit, CUT_OFF), harvest)
+            keep_early(buffer, start, limit, start, CUT_OFF, harvest)
         begin, at = limit, following
 
 
@@ -168,13 +168,13 @@ def piece(buffer: Buffer) -> int:
     return found.start() if found else -1
 
 
-def early_piece(buffer: Buffer, begin: int, end: int, reason: str) -> Found:
-    """Return what [begin, end) holds of an event without durations; `reason`: why it is none."""
+def keep_early(buffer: Buffer, begin: int, end: int, start: int, reason: str, harvest: Harvest) -> None:
+    """Keep what [begin, end) holds of an event without durations, as one at `start`; `reason`: why it is none."""
     raw = bytes(buffer[begin : min(end, begin + LONGEST_PIECE)])
     keys = list(islice(_PIECE.finditer(raw), _KEYS_OF_A_PIECE))
     key = next((each for each in keys if not _IN_METRICS.search(raw, max(0, each.start() - 400), each.start())), None)
     found = None if key is None else _Cleared(buffer, begin, begin + key.start(key.lastindex or 0), end).partial(reason)
-    return Found(begin, end, None, reason, found and found.partial)
+    keep(Found(start, end, None, reason, found and found.partial), harvest)
 
 
 def _around(buffer: Buffer, begin: int, anchor: int, reach: int, following: int, depth: int) -> Iterator[Found]:

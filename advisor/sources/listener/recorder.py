@@ -17,7 +17,7 @@ from advisor.batches import Reading
 from advisor.progress import Broken, Progress, decode
 from advisor.redaction import hide, redact, redact_json
 from advisor.sources.listener.execution import Told
-from advisor.sources.listener.session import Session, Started, ended_of, idle_of, progress_of, started_of
+from advisor.sources.listener.session import Session, ended_of, idle_of, progress_of, started_of
 from advisor.sources.listener.store import History, Store
 from advisor.sources.listener.worker import Worker
 from advisor.sources.sightings.errors import error as read_error
@@ -156,19 +156,17 @@ class Recorder:
         task()
 
     def _started(self, event: Any) -> None:
-        self._begin(started_of(event))
+        self._begin(*started_of(event))
         self._meet_running()
 
-    def _begin(self, run: Started) -> None:
-        self._known[run.run_id] = 0
+    def _begin(self, id: str, run_id: str, name: str | None, at: str = "") -> None:
+        self._known[run_id] = 0
         while len(self._known) > 10_000:
             self._known.popitem(last=False)
-        self.store.began(run.id, run.run_id)
-        own: list[Told] = [("start_time", run.at, "session")] if run.at else []
-        if run.name:
-            own.append(("query_name", run.name, "session"))
-        self._sight(run.id, run.run_id, own)
-        self._sight(run.id, run.run_id, self._session.facts_at_start(run.run_id))
+        self.store.began(id, run_id)
+        own = (("start_time", at), ("query_name", name))
+        self._sight(id, run_id, [(fact, value, "session") for fact, value in own if value])
+        self._sight(id, run_id, self._session.facts_at_start(run_id))
 
     def _sight(self, id: str, run_id: str, told: Sequence[Told]) -> None:
         """Keep facts of a run; a history gets them, too, each of its files behind the run's first batch in it."""
@@ -181,8 +179,8 @@ class Recorder:
             for line in lines:
                 self._append(line)
 
-    def _progress(self, event: Any) -> None:
-        self._keep(progress_of(event))
+    def _progress(self, heard: Any) -> None:
+        self._keep(progress_of(heard))
 
     def _keep(self, raw: bytes, *, replayed: bool = False) -> None:
         event = self._taken(raw, len(raw))
@@ -214,7 +212,7 @@ class Recorder:
         It is alive where the session names it, or at its second event: a damaged id comes once, and never ends.
         """
         if event.run_id not in self._known:
-            self._begin(Started(event.id, event.run_id, event.name, ""))
+            self._begin(event.id, event.run_id, event.name)
             if not self._is_named(event.run_id):
                 self.store.ended(event.run_id)
                 self._once.add(event.run_id)
@@ -268,7 +266,7 @@ class Recorder:
     def _pick_up(self) -> None:
         for id, run_id, name in self._session.active():
             if run_id not in self._known:
-                self._begin(Started(id, run_id, name, ""))
+                self._begin(id, run_id, name)
                 for raw in self._session.recent(run_id):
                     if b'"addBatch"' in raw:
                         self._keep(raw, replayed=True)

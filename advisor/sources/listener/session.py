@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Callable
 from datetime import datetime, timezone
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, TypeVar
 
 from advisor.batches import Doing
 from advisor.batches.reading import job_in_words
@@ -283,18 +283,9 @@ def _version(spark: Any) -> Told:
     return "spark_version", str(spark.version), "session"
 
 
-class Started(NamedTuple):
-    """A run began; `at` is ISO 8601, nothing where no text came."""
-
-    id: str
-    run_id: str
-    name: str | None
-    at: str
-
-
-def started_of(event: Any) -> Started:
-    """Read which query started, and when."""
-    return Started(*_ids(event), _text(_of(event, "name")), _text(_of(event, "timestamp")) or "")
+def started_of(event: Any) -> tuple[str, str, str | None, str]:
+    """Return (id, run id, name, when) of a run that began: as ISO 8601, nothing where no text came."""
+    return *_ids(event), _text(_of(event, "name")), _text(_of(event, "timestamp")) or ""
 
 
 def progress_of(event: Any) -> bytes:

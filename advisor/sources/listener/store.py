@@ -15,14 +15,12 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import IO, Final
 
-import msgspec
 import pyarrow as pa
 
 from advisor.batches import SCHEMA, Broken, Reading, build, table_of_sightings
 from advisor.facts import Sighting
 from advisor.progress import Progress
-from advisor.redaction import redact
-from advisor.sources.sightings.line import torn
+from advisor.sources.sightings.line import Line, Told, sighting, torn
 from advisor.writing import whole_file
 
 CHUNK: Final = 250
@@ -102,11 +100,8 @@ class Store:
     def sight(self, id: str, run_id: str, found: Iterable[tuple[str, object, str]]) -> None:
         """Keep facts of a run, (fact, value, origin), without credentials."""
         with self._lock:
-            offset = self._next()
-            seen = []
-            for fact, value, origin in found:
-                text = msgspec.json.encode(redact(value) if isinstance(value, str) else value).decode()
-                seen.append(Sighting(id, run_id, self.log, fact, text, origin, FILE, offset))
+            place = Line("", "", self._next(), None, id, run_id)
+            seen = [sighting(Told(*each), place, log=self.log, file=FILE, base=0) for each in found]
             self._query(id).sight(run_id, seen)
 
     def began(self, id: str, run_id: str) -> None:
