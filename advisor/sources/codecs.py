@@ -110,15 +110,10 @@ def _plain(source: Source) -> Iterator[bytes]:
         yield block.replace(b"\0", b"") if b"\0" in block and _WIDE_LETTERS.search(block) else block
 
 
-def _through(opened: Callable[[Any], Any]) -> _Unpack:
-    """Return what reads a stream through the library that unpacks it."""
-
-    def unpack(source: Source) -> Iterator[bytes]:
-        with opened(source) as stream:
-            while block := stream.read1(UNPACKED):
-                yield block
-
-    return unpack
+def _gzip(source: Source) -> Iterator[bytes]:
+    with gzip.GzipFile(fileobj=source) as stream:  # type: ignore[call-overload]
+        while block := stream.read1(UNPACKED):
+            yield block
 
 
 def _bzip2(source: Source) -> Iterator[bytes]:
@@ -218,7 +213,7 @@ def _wide(encoding: str) -> _Unpack:
 
 
 _MAGIC: tuple[tuple[bytes, _Unpack], ...] = (
-    (b"\x1f\x8b", _through(lambda source: gzip.GzipFile(fileobj=source))),
+    (b"\x1f\x8b", _gzip),
     (b"\x28\xb5\x2f\xfd", _arrow("zstd")),
     (b"\x04\x22\x4d\x18", _arrow("lz4")),
     (_LZ4_BLOCK, _lz4_blocks),

@@ -31,8 +31,8 @@ class Recording(Server):
         super().__init__(address)
         self.answers: dict[str, str] = {}
 
-    def _whole(self, path: str) -> bytes:
-        found = super()._whole(path)
+    def raw(self, path: str) -> bytes:
+        found = super().raw(path)
         self.answers[path] = found.decode()
         return found
 

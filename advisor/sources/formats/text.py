@@ -56,25 +56,17 @@ def _read_mixed(buffer: Buffer, harvest: Harvest) -> int:
 
 def overruns(buffer: Buffer, begin: int, end: int, file: str, base: int) -> Iterator[Overrun]:
     """Read the lines in [begin, end) of `buffer`, which stands at byte `base` of `file`."""
-    for at in places(buffer, MARK, begin, end):
-        start = max(0, at - _BEFORE)
-        around = LATE.finditer(buffer[start : at + _AFTER])
-        match = next((each for each in around if each.start() <= at - start < each.end()), None)
-        if match is not None:
-            yield _overrun(match, buffer, start + match.start(), file, base)
+    for mark in places(buffer, MARK, begin, end):
+        start = max(0, mark - _BEFORE)
+        found = LATE.finditer(buffer[start : mark + _AFTER])
+        match = next((each for each in found if each.start() <= mark - start < each.end()), None)
+        if match is None:
+            continue
+        from advisor.catalogue import clues  # noqa: PLC0415 - few texts need what a quarter of a second imports
 
-
-def _overrun(match: re.Match[bytes], buffer: Buffer, at: int, file: str, base: int) -> Overrun:
-    interval, low, high = late_batch(match)
-    clock = _CLOCK.search(buffer[max(0, at - _BEFORE) : at])
-    from advisor.catalogue import clues  # noqa: PLC0415 - few texts need what a quarter of a second imports
-
-    around = bytes(buffer[max(0, at - _AROUND) : at + _AROUND])
-    return Overrun(
-        file=file,
-        offset=base + at,
-        interval_ms=interval,
-        spent_ms=(low, high),
-        clock=clock[1].decode() if clock else None,
-        suggests=next((clue.says for clue in clues() if clue.seen.search(around)), None),
-    )
+        interval, *spent = late_batch(match)
+        at = start + match.start()
+        clock = _CLOCK.search(buffer[max(0, at - _BEFORE) : at])
+        around = bytes(buffer[max(0, at - _AROUND) : at + _AROUND])
+        suggests = next((clue.says for clue in clues() if clue.seen.search(around)), None)
+        yield Overrun(file, base + at, interval, (spent[0], spent[1]), clock[1].decode() if clock else None, suggests)

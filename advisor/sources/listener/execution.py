@@ -32,6 +32,7 @@ _OWN: Final = {
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "session",  # real-time mode sets it
 }
 """Settings that a query may have other than its session, and where it has them from."""
+_SNAPSHOT: Final = ": Compute snapshot for version"
 _JOBS: Final = 12
 """The newest jobs of a run that are looked at: those of some batches."""
 
@@ -134,15 +135,12 @@ def _delta_snapshot(execution: Any) -> list[tuple[str, Any]]:
     context = execution.sparkSession().sparkContext()
     tracker, store = context.statusTracker(), context.statusStore()
     jobs = sorted(tracker.getJobIdsForGroup(execution.runId().toString()))[-_JOBS:]
-    rebuilt = [job for job in jobs if _is_snapshot(store.job(job).description().toString())]
+    texts = {job: store.job(job).description().toString() for job in jobs}
+    rebuilt = [job for job, text in texts.items() if text.startswith("Some(Delta: ") and _SNAPSHOT in text]
     if len(rebuilt) < max(2, len(jobs) // 3):
         return []
     stages = [tracker.getStageInfo(stage) for stage in tracker.getJobInfo(rebuilt[-1]).get().stageIds()]
     return [("delta_snapshot_tasks", max(stage.get().numTasks() for stage in stages if stage.isDefined()))]
-
-
-def _is_snapshot(description: str) -> bool:
-    return description.startswith("Some(Delta: ") and ": Compute snapshot for version" in description
 
 
 _ASKED: Final[tuple[Callable[[Any], list[tuple[str, Any]]], ...]] = (

@@ -279,7 +279,7 @@ class Driver:
     def _open(self) -> None:
         """Read the jobs and stages that Spark holds, a few megabytes; what was read of earlier batches stays."""
         batches = pa.concat_tables(self._unopened)
-        raw = [self._server.raw(f"applications/{self._application.id}/{what}") for what in ("jobs", "stages")]
+        raw = [self._server.raw(f"api/v1/applications/{self._application.id}/{what}") for what in ("jobs", "stages")]
         log, file = self._application.id, self._server.address
         found = opened(*raw, log=log, file=file, slots=self._slots, batches=batches)
         inside = {name: each_batch_once([found[name], old]) for name, old in self._inside.items()}

@@ -282,17 +282,11 @@ def event_log(server: Server, application: str, address: str) -> Iterator[list[I
             raise InputError(
                 server.address, f"has no application {application}", "see its list of applications"
             ) from None
-        if not _holds_a_file(place):
-            give = "--app is for a History Server: give the address of a driver without it"
-            raise InputError(server.address, f"gives no event log of {application}", give)
         archive = str(place)
-        names = ((one, one.path.replace(archive, address)) for one in expand([archive]))
+        inputs = expand([archive]) if zipfile.is_zipfile(place) else []
+        if not inputs or inputs[0].unfit:
+            give = "--app is for a History Server: give the address of a driver without it"
+            why = f": {inputs[0].unfit}" if inputs else ""
+            raise InputError(server.address, f"gives no event log of {application}{why}", give)
+        names = ((one, one.path.replace(archive, address)) for one in inputs)
         yield [one._replace(log=one.log.replace(archive, address), name=name) for one, name in names]
-
-
-def _holds_a_file(place: Path) -> bool:
-    try:
-        with zipfile.ZipFile(place) as archive:
-            return bool(archive.namelist())
-    except zipfile.BadZipFile:
-        return False

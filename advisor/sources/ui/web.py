@@ -102,28 +102,25 @@ class Server:
 
     def page(self, path: str, heading: str = "") -> str:
         """Return a page below the address. Raises Absent, and InputError for a page without this heading."""
-        answer = self._whole(path)
+        answer = self.raw(path)
         if heading.encode() not in answer:
             raise self._foreign(answer)
         return answer.decode("utf-8", "replace")
 
     def json(self, path: str, kind: type[_T]) -> _T:
         """Return an answer of Spark's REST interface; InputError where it is none of Spark's."""
-        answer = self.raw(path)
+        answer = self.raw(f"api/v1/{path}")
         try:
             return msgspec.json.decode(answer, type=kind)
         except msgspec.DecodeError:
             raise self._foreign(answer) from None
 
-    def raw(self, path: str) -> bytes:
-        """Return the same as it came."""
-        return self._whole(f"api/v1/{path}")
-
     def save(self, path: str, file: BinaryIO) -> None:
         """Write an answer of the REST interface into a file: an event log may be large."""
         self._ask(f"api/v1/{path}", file.write, LARGEST_LOG, SECONDS_OF_A_LOG)
 
-    def _whole(self, path: str) -> bytes:
+    def raw(self, path: str) -> bytes:
+        """Return what the server answers, as it comes."""
         pieces: list[bytes] = []
         self._ask(path, pieces.append, LARGEST, SECONDS)
         return b"".join(pieces)
@@ -140,7 +137,8 @@ class Server:
         try:
             within(ask, seconds, late, quiet, partial(self._tell, words))
         except TimeoutError as error:
-            self._hang_up()
+            with suppress(OSError, AttributeError):  # the thread may read on: each letter of a header gives it time
+                self._connection.sock.shutdown(socket.SHUT_RDWR)
             busy = f"is the driver busy, or something else at this port?{leave_out}"
             raise InputError(self.address, str(error), busy) from None
         except urllib3.exceptions.HTTPError as error:
@@ -153,11 +151,6 @@ class Server:
         if not self._told:
             self._told = True
             _LOG.warning("latency-advisor: %s", words)
-
-    def _hang_up(self) -> None:
-        """End the thread that still reads: with each letter of a header its time begins anew."""
-        with suppress(OSError, AttributeError):  # there is none
-            self._connection.sock.shutdown(socket.SHUT_RDWR)
 
     def _connect(self, make: Callable[..., Any], **named: Any) -> Any:
         self._connection = make(**named)
