@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import compress, islice
+from itertools import compress
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -128,6 +128,7 @@ class Harvest:
         self._unlisted: dict[bool, Broken] = {}
         """One entry for the records that are not listed and not read, and one for the partial ones."""
         self.overruns: list[Overrun] = []
+        """What lines without progress say of batches that took too long."""
         self.found = 0
         self.marked = False
         """Whether a driver's log announced an event."""
@@ -227,10 +228,6 @@ class Harvest:
 
     def _keeps(self, start: int) -> bool:
         return self._kept is None or self._window.base + start in self._kept
-
-    def add_overruns(self, overruns: Iterable[Overrun]) -> None:
-        """Keep what lines without progress say about batches that took too long."""
-        self.overruns += islice(overruns, MOST_BROKEN - len(self.overruns))
 
     def so_far(self) -> pa.Table:
         """The rows of all events of this file and those before it."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from bisect import bisect
 from collections.abc import Iterator
+from itertools import islice
 
 from advisor.batches import Overrun
 from advisor.sources.formats import driverlog, records
-from advisor.sources.harvest import Buffer, Harvest, places
+from advisor.sources.harvest import MOST_BROKEN, Buffer, Harvest, places
 from advisor.sources.sightings.query import LATE, late_batch
 
 MIXED = 16 << 20
@@ -25,7 +26,8 @@ def read(buffer: Buffer, begin: int, final: bool, harvest: Harvest) -> int:
     harvest.marked = harvest.marked or driverlog.marks_events(buffer, begin)
     if not harvest.marked:
         resume = records.read(buffer, begin, final, harvest)
-        harvest.add_overruns(overruns(buffer, begin, resume, harvest.file, harvest.base))
+        found = overruns(buffer, begin, resume, harvest.file, harvest.base)
+        harvest.overruns += islice(found, MOST_BROKEN - len(harvest.overruns))
         return resume
     harvest.overruns.clear()  # the progress itself shows it
     if harvest.base or begin or not final or len(buffer) > MIXED:

@@ -100,19 +100,13 @@ def snapshot_tasks(region: bytes) -> list[Told]:
         stop = end if end >= 0 else len(region)
         snapshot = region.find(_SNAPSHOT, start, stop)
         if snapshot >= 0 and region.find(b"Adding task set ", start, snapshot) < 0:
-            if largest := _largest_stage(region, snapshot, stop):
-                found = [Told("delta_snapshot_tasks", largest, "inferred")]
+            done = region.find(b"DELTA: Done", snapshot, stop)  # the region may end before that
+            if counts := [int(added[2]) for added in _ADDED.finditer(region, snapshot, max(done, snapshot))]:
+                found = [Told("delta_snapshot_tasks", max(counts), "inferred")]
         elif end >= 0:
             found = [Told("delta_snapshot_tasks", None, "inferred")]
         start = find(region, _COMMITTED, start + 1)
     return found
-
-
-def _largest_stage(region: bytes, start: int, stop: int) -> int | None:
-    """Tasks of the largest stage until Delta is done; None where the region ends before that."""
-    done = region.find(b"DELTA: Done", start, stop)
-    counts = [int(added[2]) for added in _ADDED.finditer(region, start, done)] if done >= 0 else []
-    return max(counts, default=None)
 
 
 def _first(region: bytes) -> list[re.Match[bytes]]:

@@ -83,7 +83,8 @@ def known_error(text: str) -> KnownError | None:
 def error(whole: str) -> list[Told]:
     """Read an error that ended a run: what happened, and the batch that it missed in the log (None: none)."""
     own = NEXT_RECORD.split(whole, 1)[0]
-    if _interrupted(own):
+    interrupts = "InvocationTargetException" in own.strip().partition("\n")[0]  # Spark itself knows plain ones only
+    if interrupts and _CAUSE.findall(own)[-1:] == [_INTERRUPTED]:  # stop() while it planned a batch
         return [Told("stopped", value=True)]
     missing, words, found_error = MISSING.search(whole), said(whole), known_error(own)
     if found_error is not None and found_error.by_shutdown:
@@ -94,12 +95,6 @@ def error(whole: str) -> list[Told]:
         found += [Told("known_error", found_error.means), Told("known_error_cure", found_error.cure)]
         found.append(Told("known_error_change", found_error.change))
     return found
-
-
-def _interrupted(whole: str) -> bool:
-    """Return whether stop() interrupted the query while it planned a batch: Spark knows a plain interruption only."""
-    causes = _CAUSE.findall(whole)
-    return "InvocationTargetException" in whole.strip().partition("\n")[0] and causes[-1:] == [_INTERRUPTED]
 
 
 def said(whole: str) -> str:

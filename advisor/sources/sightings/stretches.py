@@ -49,11 +49,6 @@ class Memory:
                 self.last[key] = each.value
                 yield each
 
-    def is_new_plan(self, run: bytes) -> bool:
-        """Whether this plan is one of the first few of the run."""
-        self.plans[run] += 1
-        return self.plans[run] <= _PLANS
-
     def is_worth_a_look(self, name: bytes, turn: bool) -> bool:
         """Return whether the mention of a run is one of the first, or marks a change."""
         self.mentions[name] += 1
@@ -77,7 +72,8 @@ class SecondLook:
         if tells:
             self._memory.runs.take()
             for start, line, run in tells(window.buffer, window.begin, resume):
-                if not run or self._memory.is_new_plan(run):  # plans are long and repeat
+                self._memory.plans[run] += 1
+                if not run or self._memory.plans[run] <= _PLANS:  # plans are long and repeat
                     self._keep(sight_event_log(line, log=self._log, file=self._file, base=window.base + start))
         elif window.whole is None:
             self.at_log(window, self._mentions(window, window.begin, resume))

@@ -85,7 +85,10 @@ class StageTables:
             for work in works:
                 self._add(work, batches)
         tables = self._rows.tables([one.name for one in self._logs.values()])
-        return {name: self._without_lost(table) for name, table in tables.items()}
+        if not self._lost:
+            return tables
+        lost = pa.array(sorted(self._lost), pa.string())
+        return {name: table.filter(pc.invert(pc.is_in(table["log"], lost))) for name, table in tables.items()}
 
     def _finished(self, one: _Log, events: pa.Table) -> list[Work]:
         try:
@@ -99,12 +102,6 @@ class StageTables:
             self._rows.add([work], batches)
         except Exception as error:
             self._lose(work.log, work.log, 0, error)
-
-    def _without_lost(self, table: pa.Table) -> pa.Table:
-        """Return the rows of logs that could be read to their ends."""
-        if not self._lost:
-            return table
-        return table.filter(pc.invert(pc.is_in(table["log"], pa.array(sorted(self._lost), pa.string()))))
 
     def _lose(self, log: str, file: str, offset: int, error: Exception) -> None:
         if log not in self._lost:
