@@ -117,17 +117,14 @@ def _read_odd(buffer: Buffer, position: int, limit: int, whole: bool, harvest: H
 def _in_envelopes(buffer: Buffer, begin: int, limit: int) -> tuple[Progress, int] | None:
     """The first event in lines that a collector wrapped, and the end of the line that ends it; None without one."""
     size = _FEW_LINES
-    while True:
-        lines = unwrapped(buffer, begin, min(limit, begin + size))
-        if lines is None:
-            return None
-        found = _first_whole(lines.text)
-        if found is not None:
+    while (lines := unwrapped(buffer, begin, min(limit, begin + size))) is not None:
+        if (found := _first_whole(lines.text)) is not None:
             end = buffer.find(b"\n", lines.origin(found[1]), limit)
             return found[0], limit if end < 0 else end
         if begin + size >= limit:
-            return None
+            break
         size *= 8
+    return None
 
 
 def _first_whole(text: bytes) -> tuple[Progress, int] | None:

@@ -74,18 +74,15 @@ class SessionListener(_Callbacks, StreamingQueryListener):
     @property
     def _jlistener(self) -> Any:
         """What PySpark registers with Java, the same object every time."""
-        if self._java is None:
-            self._java = self._registered()
-        return self._java
-
-    def _registered(self) -> Any:
-        if self.way == "lean":
+        if self._java is None and self.way == "lean":
             self._lean = JavaListener(self.recorder.hear)
             try:
-                return wrapped(self._lean)
+                self._java = wrapped(self._lean)
             except Exception as error:  # missing here, or refused by the cluster's security
                 self.fall_back(error)
-        return super()._jlistener
+        if self._java is None:
+            self._java = super()._jlistener
+        return self._java
 
     def fall_back(self, error: BaseException) -> None:
         """Take PySpark's own way from here on, because of this error of the lean one."""

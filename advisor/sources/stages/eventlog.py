@@ -120,7 +120,7 @@ class Application:
         """`nth`: how many jobs of the log began before."""
         self.nth = nth
         self._work = Work(log, "event_log")
-        self.executors: deque[sparkevents.ExecutorAdded | sparkevents.ExecutorRemoved] = deque(maxlen=_BEFORE)
+        self.executors: deque[sparkevents.ExecutorChange] = deque(maxlen=_BEFORE)
         """The last ones: those of the next application stand before its beginning."""
         self._heard: dict[str | None, float] = {}
         """When each query was heard of last, ms since 1970."""
@@ -289,11 +289,10 @@ class Application:
         """Read that a data set leaves the cache."""
         self._kept.discard(event.dataset)
 
-    def executor(self, event: sparkevents.ExecutorAdded | sparkevents.ExecutorRemoved, _: int = 0) -> None:
+    def executor(self, event: sparkevents.ExecutorChange, _: int = 0) -> None:
         """Read that an executor comes or goes."""
         self.executors.append(event)
-        cores = event.info.cores if isinstance(event, sparkevents.ExecutorAdded) else 0
-        self._work.has(event.time, event.executor, cores)
+        self._work.has(event.time, event.executor, event.info.cores)
 
 
 def ends_of(batches: pa.Table) -> pa.ChunkedArray:
@@ -323,7 +322,7 @@ _KINDS = {
     b"StageCom": _kind(sparkevents.StageCompleted, Application.stage),
     b"JobStart": _kind(sparkevents.JobStart, Application.starts, b',"Stage Infos":[', b',"Stage IDs":['),
     b'JobEnd",': _kind(sparkevents.JobEnd, Application.ends),
-    b"Executor": _kind(sparkevents.ExecutorAdded | sparkevents.ExecutorRemoved, Application.executor),
+    b"Executor": _kind(sparkevents.ExecutorChange, Application.executor),
     b"DriverAc": _kind(sparkevents.DriverAccumUpdates, Application.written),
     b"Unpersis": _kind(sparkevents.UnpersistRDD, Application.unpersists),
     b"Applicat": _kind(sparkevents.ApplicationStart, None),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from operator import attrgetter
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 import stringzilla
@@ -150,19 +150,13 @@ class Cores(msgspec.Struct, frozen=True):
     cores: Whole = field(name="Total Cores", default=0)
 
 
-class ExecutorAdded(Event):
-    """An executor has come."""
+class ExecutorChange(msgspec.Struct):
+    """An executor has come, or is gone and has no cores."""
 
+    event: Literal["SparkListenerExecutorAdded", "SparkListenerExecutorRemoved"] = field(name="Event")
     executor: str = field(name="Executor ID")
     time: Whole = field(name="Timestamp", default=0)
     info: Cores = field(name="Executor Info", default=Cores())
-
-
-class ExecutorRemoved(Event):
-    """An executor is gone."""
-
-    executor: str = field(name="Executor ID")
-    time: Whole = field(name="Timestamp", default=0)
 
 
 class Task(msgspec.Struct):
