@@ -167,6 +167,7 @@ class Advice(Entry, frozen=True):
     that become shorter, by Spark's names; empty if unknown. `saves_of`: the saving is a share of this metric.
     `against`: the facts that make it not legal. `run_on`: the Sparks on which it took effect in queries that were run;
     empty if only documentation says so. `stateless`: the query keeps no state that a new checkpoint would lose.
+    `looks`: it only shows more of the query.
     """
 
     id: str
@@ -189,6 +190,7 @@ class Advice(Entry, frozen=True):
     against: tuple[str, ...] = ()
     run_on: tuple[str, ...] = ()
     stateless: bool = False
+    looks: bool = False
 
     @property
     def experimental(self) -> bool:
@@ -204,6 +206,11 @@ class Advice(Entry, frozen=True):
         if self.legal != "if":
             return ()
         return tuple(fact for fact in self.unknown if fact in KINDS or fact.startswith(CONF))
+
+    @property
+    def is_harmless(self) -> bool:
+        """Whether it changes nothing at all, so that there is no risk and nothing to undo."""
+        return self.looks and self.takes == "nothing"
 
     @property
     def ends_slow_batches(self) -> bool:

@@ -113,7 +113,10 @@ class Borrowed(Use):
 
 
 class StepBody(Model):
-    """Everything of a step but its undo, which is a text in a file and may be a step once it is resolved."""
+    """Everything of a step but its undo, which is a text in a file and may be a step once it is resolved.
+
+    `looks`: it changes nothing of the query, and shows more of it.
+    """
 
     id: StepId
     do: Text
@@ -123,6 +126,7 @@ class StepBody(Model):
     legal: tuple[Condition, ...] = ()
     change: Change | None = None
     stages: tuple[Stage, ...] = ()
+    looks: bool = False
     takes: Takes
     semantics: Semantics = "unchanged"
     saves: Saves | None = None

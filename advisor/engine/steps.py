@@ -70,6 +70,7 @@ def advised(
         saves_in=saves_in(step.saves) if isinstance(saves, Promise) else (),
         saves_of=step.saves.metric if step.saves else None,
         against=tuple(against),
+        looks=step.looks,
         stateless=step.takes == "new_checkpoint" and window.facts.value("stateful") is False,
         run_on=tuple(version for version, came in runs_of(step.id).items() if came.get("takes effect")),
     )

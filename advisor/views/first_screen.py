@@ -71,8 +71,6 @@ _ANSWERS = {
     "not reached": "not reached; the nearest",
     "unknown": "not known",
 }
-HARMLESS = "Nothing"
-"""How the costs of a step begin that only looks; where that is all, there is nothing to undo."""
 _WAIT = "waiting for the batch"
 _SOONER, _SHORTER = "each record arrives {} sooner", "{} per batch"
 _OPEN_IT = (
@@ -241,8 +239,7 @@ def target(query: QueryEntry) -> list[str]:
     if found.verdict == "reached":
         return [f"{said} ({_latencies(found.now)}){_cheaper(found)}"]
     if not found.steps:
-        is_look = query.screen.do is not None and query.screen.do.risk.startswith(HARMLESS)
-        looks = "; DO is a look at what does" if is_look else ""
+        looks = "; DO is a look at what does" if query.best_step and query.best_step.advice.looks else ""
         said = f"{said.partition(';')[0]}; no step to rely on shortens it{looks}"
     steps = [f"{nth}. {_planned(step, found.stat)}" for nth, step in enumerate(found.steps, 1)]
     return [said, f"today: {_latencies(found.now)}", *steps, *_left(found)]

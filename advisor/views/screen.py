@@ -83,7 +83,7 @@ def _everything(chosen: Selection, proof: Sequence[str], width: int) -> Iterator
     yield _Part(_GAP, Text())
     yield from (_Part(_MUST, what) for what in _do(chosen, width))
     if chosen.best is not None and (brief := query.screen.do):
-        afterwards = (("undo", brief.undo if brief.risk != first_screen.HARMLESS else ""), ("check", brief.check))
+        afterwards = (("undo", "" if chosen.best.advice.is_harmless else brief.undo), ("check", brief.check))
         rank = _PROOF if _only_looks(chosen) else _BRIEF
         yield from (_Part(rank, _detail(label, words)) for label, words in afterwards if words)
     others = list(_others(chosen))
@@ -190,7 +190,7 @@ def _brief(query: QueryEntry, step: Advice) -> Iterator[tuple[str, str]]:
         yield "but", words
     if waits_for := [name for name in unknown_facts(step) if name != asked]:
         yield "if", first_screen.once_known(waits_for)
-    if brief is not None and brief.risk != first_screen.HARMLESS:
+    if brief is not None and not step.is_harmless:
         yield "risk", brief.risk or wording.semantics(step) or "none that is known"
 
 
