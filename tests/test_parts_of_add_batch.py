@@ -70,7 +70,7 @@ def test_every_view_opens_it(delta: advisor.Report) -> None:
     rows = addbatch.rows(delta.typed.queries[0])
     assert [row[0] for row in rows][:2] == ["table log", "driver + planning"]
     text = report_as_text(delta.typed, everything=True)
-    assert "    table log " in text
+    assert "  - table log " in text
     assert "| - table log | 1.2 s |" in report_as_markdown(delta.typed)
     assert delta.data["queries"][0]["inside"]["parts"]
     assert addbatch.sentence(delta.typed.queries[0]).split(",")[0] in " ".join(report_as_text(delta.typed).split())

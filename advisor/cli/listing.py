@@ -132,8 +132,9 @@ def _put_table(rows: Sequence[Row], options: Mapping[str, Any], shown: Sequence[
 
     columns = shown or list(rows[0])
     page = console.console(**terminal(options))
-    cells = [[row[key] for key in columns] for row in rows]
-    page.print(console.table(columns, cells, no_wrap=True))  # the first column, which names a row, is never broken
+    cells = ([row[key] for key in columns] for row in rows)
+    looks = ({"header": name, "no_wrap": not nth} for nth, name in enumerate(columns))  # what names a row is not broken
+    page.print(console.table(cells, *looks))
     put(console.written(page), options)
 
 

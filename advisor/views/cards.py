@@ -69,7 +69,7 @@ def cell_style() -> str:
 def _cell(**shown: Any) -> str:
     nothing = {"cards": [], "compared": [], "more": 0, "session": None, "undrawn": False}
     looks = {"measured": comparison, "style": Markup(cell_style()), "copies": COPIES}
-    return environment(html=True).get_template("notebook.html.j2").render(nothing | looks | shown)
+    return environment("html").get_template("notebook.html.j2").render(nothing | looks | shown)
 
 
 def _charts(chosen: Selection, nth: int) -> Sequence[tuple[Chart, Markup]]:

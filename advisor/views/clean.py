@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TypeVar, cast
 
@@ -83,3 +83,27 @@ def ascii_json(words: str) -> str:
     if words.isascii() and "\x7f" not in words and "##" not in words:
         return words
     return _NOT_PLAIN.sub(lambda found: _CODES.get(found[0]) or json.dumps(found[0]).strip('"'), words)
+
+
+_SPECIAL = re.compile(r"[\\`*_{}\[\]<>#|~$&]|^(?:[-+](?=\s)|[-=](?=[-=]*$)|/(?=\w))")
+_LINKED = re.compile(
+    r"@|#(?=\d)|!(?=\d)|(?i:\bGH-)(?=\d)|(?i:\b(?:https?|ftp|mailto|xmpp):|\bwww)(?=[\w/.])|^\d{1,9}(?=[.)](?:\s|$))"
+    r"|:(?=:|100:|1234:|\d{0,20}[A-Za-z_+-][\w+-]{0,80}:)"
+    r"|(?<![\w-])(?=\d{0,39}[a-f])(?=(?:[0-9a-f]{7}|[0-9a-f]{9,40})\b)[0-9a-f]"
+)
+"""What a forge reads, with what follows, as a call of a person, an issue, an address, an emoji, a commit, a list."""
+_BREAK = "\u200b"
+"""Keeps a forge from reading what stands on both sides as one; cleaned text holds none."""
+
+
+def escape(value: str) -> str:
+    """Text in which nothing is markup or calls anybody (@name, #1): special characters escaped, in one line."""
+    broken = _LINKED.sub(rf"\g<0>{_BREAK}", " ".join(str(value).split()))
+    return _SPECIAL.sub(r"\\\g<0>", broken).replace(_BREAK, "&#8203;")
+
+
+def fenced(code: Sequence[str]) -> str:
+    """Lines in a fence that none of them can close."""
+    longest = max((len(run) for line in code for run in re.findall("`+", line)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return no_commands("\n".join([fence, *code, fence]))

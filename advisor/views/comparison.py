@@ -3,65 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-
-from rich.console import Console
-from rich.text import Text
+from typing import Any
 
 from advisor.contract import Comparison, Comparisons, Effect, Interval, KeptPromise, Report, Trial
 from advisor.views import text, wording
 from advisor.views.clean import clean_all
-from advisor.views.console import WIDTH, console, grid, heading, indented, table, written
-from advisor.views.markdown import from_template
+from advisor.views.console import WIDTH, console, written
 from advisor.views.paste import pastes
+from advisor.views.plain import print_written
+from advisor.views.templating import as_markdown, environment
 from advisor.vocabulary import CONF
 
 Rows = Iterable[tuple[str, str]]
 _MORE = "kept, more than promised"
-_STYLES = {
-    "faster": "bold green",
-    "slower": "bold red",
-    "refused": "bold red",
-    "kept": "green",
-    _MORE: "green",
-    "broken": "bold red",
-}
-"""Of verdicts, those on a difference and those on a promise."""
 _SMALLEST_MS = 0.5  # phases that take less on both sides are left out
 
 
 def comparison_as_text(found: Comparisons | Trial, *, width: int = WIDTH, color: bool = False) -> str:
     """All comparisons, or the trial, as text that ends in a line break."""
     page = console(width, color=color)
-    for number, entry in enumerate(_entries(clean_all(found))):
-        if number:
-            page.print()
-        _print(page, entry)
+    print_written(page, environment("text").get_template("comparison.md.j2").render(_shown(found)))
     return written(page)
 
 
 def comparison_as_markdown(found: Comparisons | Trial) -> str:
     """All comparisons, or the trial, as Markdown; what comes from logs or Spark can add no markup."""
-    return from_template(
-        "comparison.md.j2", entries=_entries(clean_all(found)), title=title, sides=sides, changes=changes,
-        headings=headings, effect_rows=effect_rows, sections=sections,
-    )  # fmt: skip
+    return as_markdown("comparison.md.j2", **_shown(found))
 
 
-def _entries(found: Comparisons | Trial) -> tuple[Comparison | Trial, ...]:
-    return (found,) if isinstance(found, Trial) else found.comparisons
-
-
-def _print(page: Console, entry: Comparison | Trial) -> None:
-    if name := title(entry):
-        page.print(Text(name, style="bold"))
-    page.print(Text(entry.says, style=_STYLES.get(entry.verdict, "bold")))
-    grid(page, "Compared", sides(entry), _STYLES)
-    if effects := effect_rows(entry):
-        heading(page, "By how much (negative is faster)")
-        indented(page, table(headings(entry), effects))
-    grid(page, "On trial", changes(entry), _STYLES)
-    for name, rows in sections(entry):
-        grid(page, name, ((label or "-", words) for label, words in rows), _STYLES)
+def _shown(found: Comparisons | Trial) -> dict[str, Any]:
+    cleaned = clean_all(found)
+    entries = (cleaned,) if isinstance(cleaned, Trial) else cleaned.comparisons
+    return {"entries": entries} | {
+        each.__name__: each for each in (title, sides, changes, headings, effect_rows, sections)
+    }
 
 
 def title(entry: Comparison | Trial) -> str:

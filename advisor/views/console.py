@@ -62,19 +62,11 @@ def columns(rows: Iterable[Sequence[str | Text]], *first: Mapping[str, Any], gap
     return made
 
 
-def table(names: Sequence[str], rows: Iterable[Sequence[str]], **first: Any) -> Table:
-    """A table; a column with a name stands to the right unless `first` says how the first one looks."""
+def table(rows: Iterable[Sequence[str | Text]], *looks: Mapping[str, Any]) -> Table:
+    """A table with headings; `looks`: how each column looks."""
     made = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
-    for nth, name in enumerate(names):
-        look = {"justify": "right" if name else "left"} if not first else {} if nth else first
-        made.add_column(name, overflow="fold", **look)
+    for look in looks:
+        made.add_column(**{"overflow": "fold", **look})
     for row in rows:
-        made.add_row(*map(Text, row))
+        made.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
     return made
-
-
-def grid(page: Console, title: str, rows: Iterable[tuple[str, str]], styles: Mapping[str, str]) -> None:
-    """Labels with their words under a title, a label in its style; nothing where there are no rows."""
-    if found := [(Text(label, styles.get(label, "dim")), words) for label, words in rows]:
-        heading(page, title)
-        indented(page, columns(found, {"overflow": "fold"}))

@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 from advisor.contract import Fleet, FleetQuery, Input, Wins
 from advisor.views import text, wording
-from advisor.views.clean import clean_all, no_commands
-from advisor.views.markdown import escape, table
+from advisor.views.clean import clean_all, escape, no_commands
 
 _QUERIES, _MOST, _BROKEN = 20, 10, 5
 _WIDEST = 60
@@ -146,7 +145,8 @@ def _end(path: str) -> str:
 
 def _marked(part: _Part) -> str:
     lines = [f"## {part.heading}\n"] if part.heading else []
-    lines += table(part.columns, ["---"] * len(part.columns), part.rows)
+    cells = [part.columns, ["---"] * len(part.columns), *(map(escape, row) for row in part.rows)] if part.rows else []
+    lines += [f"| {' | '.join(row)} |" for row in cells]
     if part.words:
         lines.append(("\n" if part.rows else "") + escape(part.words))
     return "\n".join(lines)

@@ -43,7 +43,7 @@ def report_as_page(report: Report) -> str:
     whole = fleet.report([fleet.summary(one.query) for one in shown], report.input, version=report.advisor_version)
     look = f":root {{ {style('colours.css')} }}\n{style('parts.css')}{_text('page.css')}"
     script = _text("page.js")
-    return environment(html=True).get_template("page/page.html.j2").render(
+    return environment("html").get_template("page/page.html.j2").render(
         report=report,
         shown=shown,
         fleet=whole,
@@ -59,7 +59,7 @@ def report_as_page(report: Report) -> str:
 
 
 def _article(report: Report, chosen: Selection, number: int, among: int) -> str:
-    return environment(html=True).get_template("page/query.html.j2").render(
+    return environment("html").get_template("page/query.html.j2").render(
         of_query(report, chosen),
         query=chosen.query,
         number=number,

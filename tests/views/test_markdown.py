@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import advisor
-from advisor.views.markdown import escape, fenced, report_as_markdown
+from advisor.views.clean import escape, fenced
+from advisor.views.markdown import report_as_markdown
 
 
 def test_escaped_text_is_one_line() -> None:
