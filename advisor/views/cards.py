@@ -15,6 +15,7 @@ from advisor.views.addbatch import waterfall
 from advisor.views.charts import Chart, can_draw, charts, drawn
 from advisor.views.charts.chart import style
 from advisor.views.clean import clean_all
+from advisor.views.comparison import proof_by_run
 from advisor.views.selection import Selection, selections
 from advisor.views.templating import environment
 
@@ -41,17 +42,28 @@ _THEMES = (
 
 def report_as_html(report: Report) -> str:
     """The report as HTML for one cell: a card for each query, the first with charts where a library can draw them."""
-    report = clean_all(report)
+    report, draws = clean_all(report), can_draw()
     shown = selections(report)
-    cards = [of_query(report, chosen) | {"charts": _charts(chosen, nth)} for nth, chosen in enumerate(shown[:CARDS])]
-    undrawn = bool(shown) and not can_draw()
-    return _cell(cards=cards, more=len(shown[CARDS:]), session=report.session, undrawn=undrawn)
+    articles = []
+    for nth, chosen in enumerate(shown[:CARDS]):
+        drawn_too, name = draws and nth < WITH_CHARTS, f"sla{next(_NUMBER)}"
+        found = drawings(chosen.query, POINTS, name, _CHARTS) if drawn_too else []
+        articles.append(article(report, chosen, name, found, copies=COPIES))
+    return _cell(articles=articles, more=len(shown[CARDS:]), session=report.session, undrawn=bool(shown) and not draws)
 
 
-def of_query(report: Report, chosen: Selection) -> dict[str, Any]:
-    """Return what card and page draw of a query, but for its charts."""
-    proof = comparison.proof_by_run(report).get(chosen.query.run_id, [])
-    return {"chosen": chosen, "bars": list(waterfall(chosen.query)), "proof": proof}
+def article(report: Report, chosen: Selection, name: str, found: Sequence[object], **page: Any) -> Markup:
+    """Return all of a query as HTML, for a page or a cell; `name`: what the names of its parts begin with."""
+    query, proof = chosen.query, proof_by_run(report).get(chosen.query.run_id, [])
+    alone = {"among": 1, "drawn_first": 0, "bars": list(waterfall(query)), "proof": proof}
+    template = environment("html").get_template("query.html.j2")
+    return Markup(template.render(alone | page, chosen=chosen, query=query, id=name, charts=found))
+
+
+def drawings(query: QueryEntry, points: int, name: str, only: Sequence[str] = ()) -> list[tuple[Chart, Markup]]:
+    """Return the charts of a query with at most so many batches, or `only` those of these names."""
+    found = charts(query, query.series and fewer(query.series, points))
+    return [(one, Markup(drawn(one, name))) for one in found if not only or one.name in only]
 
 
 def comparison_as_html(found: Comparisons | Trial) -> str:
@@ -67,14 +79,6 @@ def cell_style() -> str:
 
 
 def _cell(**shown: Any) -> str:
-    nothing = {"cards": [], "compared": [], "more": 0, "session": None, "undrawn": False}
-    looks = {"measured": comparison, "style": Markup(cell_style()), "copies": COPIES}
+    nothing = {"articles": [], "compared": [], "more": 0, "session": None, "undrawn": False}
+    looks = {"measured": comparison, "style": Markup(cell_style())}
     return environment("html").get_template("notebook.html.j2").render(nothing | looks | shown)
-
-
-def _charts(chosen: Selection, nth: int) -> Sequence[tuple[Chart, Markup]]:
-    query: QueryEntry = chosen.query
-    if nth >= WITH_CHARTS or query.series is None or not can_draw():
-        return []
-    found = charts(query, fewer(query.series, POINTS))
-    return [(one, Markup(drawn(one, f"sla{next(_NUMBER)}"))) for one in found if one.name in _CHARTS]

@@ -12,10 +12,8 @@ from importlib.resources import files
 from markupsafe import Markup
 
 from advisor import fleet
-from advisor.contract import QueryEntry, Report
-from advisor.report.series import fewer
-from advisor.views.cards import of_query
-from advisor.views.charts import charts, drawn
+from advisor.contract import Report
+from advisor.views.cards import article, drawings
 from advisor.views.charts.chart import style
 from advisor.views.clean import clean_all
 from advisor.views.fleet import per_hour, wins
@@ -50,7 +48,7 @@ def report_as_page(report: Report) -> str:
         per_hour=per_hour,
         wins=wins,
         in_fleet={query.run_id: query for query in whole.queries},
-        articles=[Markup(article) for article in articles] if len(shown) <= OPEN else [],
+        articles=articles if len(shown) <= OPEN else [],
         packs=packed(articles) if len(shown) > OPEN else [],
         style=Markup(look),
         script=Markup(script),
@@ -58,20 +56,10 @@ def report_as_page(report: Report) -> str:
     )  # fmt: skip
 
 
-def _article(report: Report, chosen: Selection, number: int, among: int) -> str:
-    return environment("html").get_template("page/query.html.j2").render(
-        of_query(report, chosen),
-        query=chosen.query,
-        number=number,
-        among=among,
-        charts=_charts(chosen.query, number, among) if number <= DRAWN else [],
-        drawn_first=DRAWN if number > DRAWN else 0,
-    )  # fmt: skip
-
-
-def _charts(query: QueryEntry, number: int, among: int) -> Sequence[tuple[object, Markup]]:
-    thin = query.series and fewer(query.series, POINTS[among > 1])
-    return [(chart, Markup(drawn(chart, f"q{number}"))) for chart in charts(query, thin)]
+def _article(report: Report, chosen: Selection, number: int, among: int) -> Markup:
+    drawn_too, name = number <= DRAWN, f"q{number}"
+    found = drawings(chosen.query, POINTS[among > 1], name) if drawn_too else []
+    return article(report, chosen, name, found, among=among, drawn_first=0 if drawn_too else DRAWN)
 
 
 def packed(articles: Sequence[str]) -> list[str]:
