@@ -6,12 +6,12 @@ from collections.abc import Collection, Iterable, Iterator
 
 from msgspec.structs import replace
 
-from advisor.comparison.changes import changes
 from advisor.comparison.effect import Effect, effect
 from advisor.comparison.levels import FEWEST, REST, TOTAL, Levels, levels, opened_alike, parts_apart, timed
 from advisor.comparison.load import Load, at_same_load, load
 from advisor.comparison.promises import OF, judged, made
-from advisor.contract import Advice, Differences, FactChange, KeptPromise, LoadEntry, Verdict
+from advisor.contract import Advice, Differences, FactChange, FactEntry, KeptPromise, LoadEntry, Verdict
+from advisor.facts import CONF, FACTS, Facts, Known, same_version
 from advisor.metrics import Missing
 from advisor.metrics.phases import budget
 from advisor.metrics.units import milliseconds
@@ -58,6 +58,27 @@ def compare(
         promises=tuple(_promises(taken, effects, on_the_mean, min(len(before), len(after)), weighed)),
         limits=(*_limits(old, new), *([OPENED_OTHERWISE] if alike is False else [])),
     )
+
+
+def changes(before: Facts, after: Facts) -> tuple[FactChange, ...]:
+    """Return what differs, known changes first, then what only one side knows."""
+    names = [name for name, fact in FACTS.items() if not fact.outcome]
+    names += sorted(name for name in {*before, *after} - set(FACTS) if name.startswith(CONF) and "." in name)
+    found = []
+    for name in names:
+        old, new = before.get(name), after.get(name)
+        if not _same(name, old, new):
+            sides = [known and FactEntry(value=known.value, origin=known.origin) for known in (old, new)]
+            found.append(FactChange(fact=name, before=sides[0], after=sides[1], sure=None not in sides))
+    return tuple(sorted(found, key=lambda change: not change.sure))
+
+
+def _same(name: str, old: Known | None, new: Known | None) -> bool:
+    if old is None or new is None:
+        return (old or new or Known(None, "")).value is None
+    if name in FACTS and FACTS[name].kind == "version":
+        return same_version(str(old.value), str(new.value))
+    return str(old.value) == str(new.value)
 
 
 def _effects(old: Levels, new: Levels, parts: Iterable[str]) -> Iterator[Effect]:

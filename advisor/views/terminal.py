@@ -14,7 +14,7 @@ from advisor.views import first_screen, text, wording
 from advisor.views.clean import clean_all
 from advisor.views.comparison import proof_by_run
 from advisor.views.console import WIDTH, columns, console, heading, indented, table, written
-from advisor.views.details import details
+from advisor.views.markdown import details
 from advisor.views.plain import print_written
 from advisor.views.screen import STATE_STYLES, print_screen
 from advisor.views.selection import FIRST_QUERIES, Selection, selection, selections

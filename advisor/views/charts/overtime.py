@@ -21,8 +21,10 @@ _TIME: Final = {"field": "t", "type": "temporal", "scale": {"type": "utc"}, "axi
 _TIME_NARROW: Final = _TIME | {"axis": {"title": None, "tickCount": 5}}
 
 
-def over_time(query: QueryEntry, series: Series) -> list[Chart]:
-    """Return each chart over time that the run has data for."""
+def charts(query: QueryEntry, series: Series | None) -> list[Chart]:
+    """Return every chart that the batches of a run have data for; empty with fewer than two batches."""
+    if series is None or len(series.timestamp) < 2:
+        return []
     drawn = [_phases(series), _latency(query, series), _rates(series), *_lines(query, series)]
     return [chart for chart in drawn if chart is not None]
 
