@@ -223,23 +223,27 @@ class Advice(Entry, frozen=True):
         return msgspec.structs.replace(self, saves_ms=batch, saves_latency_ms=record)
 
 
-class Finding(Entry, frozen=True):
-    """A rule that fired, with its steps: legal ones first, then the larger saving, then what takes less.
-
-    `explained_by`: the finding of which this one is a consequence. `felt_share`: the part of a record's wait that it
-    takes, which ranks findings of one level; None if unknown.
-    """
+class Found(Entry, frozen=True):
+    """That a rule fired. `explained_by`: the finding of which this one is a consequence."""
 
     rule: str
-    slug: str
     title: str
     level: Level
     confidence: Confidence
     says: str
+    explained_by: str | None
+
+
+class Finding(Found, frozen=True):
+    """A rule that fired, with its steps: legal ones first, then the larger saving, then what takes less.
+
+    `felt_share`: the part of a record's wait that it takes, which ranks findings of one level; None if unknown.
+    """
+
+    slug: str
     why: str
     measure: Measured | None
     evidence: tuple[Evidence, ...]
-    explained_by: str | None
     steps: tuple[Advice, ...]
     references: tuple[str, ...]
     felt_share: float | None
@@ -601,6 +605,20 @@ class Series(Entry, frozen=True):
 # Two windows compared
 
 
+class Regime(Entry, frozen=True):
+    """One side of a change: its batches."""
+
+    first: str | None
+    last: str | None
+    batches: int
+
+
+class WindowEntry(Regime, frozen=True):
+    """Which batches were judged, and why these."""
+
+    because: str
+
+
 Verdict = Literal["slower", "faster", "no difference", "cannot say", "not comparable", "too few batches"]
 LoadKind = Literal["same", "adjusted", "differs", "unknown"]
 Outcome = Literal["kept", "broken", "cannot say yet"]
@@ -651,16 +669,12 @@ class LoadEntry(Entry, frozen=True):
     says: str
 
 
-class ComparedRun(Entry, frozen=True):
+class ComparedRun(WindowEntry, frozen=True):
     """Which batches of which run stand on one side. `spark_between` is `3.4 to 3.5` where only bounds are known."""
 
     id: str | None
     run_id: str
     spark_version: str | None
-    first: str | None
-    last: str | None
-    batches: int
-    because: str
     spark_between: str | None = None
 
 
@@ -759,20 +773,6 @@ class Input(Entry, frozen=True):
     gone_since: str | None = None
 
 
-class Regime(Entry, frozen=True):
-    """One side of a change: its batches."""
-
-    first: str | None
-    last: str | None
-    batches: int
-
-
-class WindowEntry(Regime, frozen=True):
-    """Which batches were judged, and why these."""
-
-    because: str
-
-
 class Metric(Entry, frozen=True):
     """One metric of the judged batches: its statistics, or an interval, or why it is `missing`."""
 
@@ -861,33 +861,38 @@ class Stall(Entry, frozen=True):
     ms: float | None = None
 
 
-class QueryEntry(Entry, frozen=True):
-    """One run of a query.
-
-    `verdict` is the whole in one sentence. `budget`: milliseconds of a typical batch by phase, in the order of a
-    batch's life; `untold` is what phases take that records leave out. `findings`: the most important first, those
-    that another one explains last. Only an attached advisor gives `idle_since`; `series` is there if it is asked
-    for. `saved`: of `budget` what the best step is expected to take away, or is sure to where nothing is expected
-    yet; empty where it is not known of which phases. `together`: steps that help beside each other, with one
-    promise for all; None where fewer than two do. `screen`: what is shown first. `inside`: what addBatch consists
-    of, where jobs were seen. `file`: where the run was read last. `stall`: only where
-    a live source shows that no batch ends.
-
-    Every rule stands once in `findings`, `suppressed`, `skipped`, `passed` or `not_applicable`.
-    """
+class RunEntry(Entry, frozen=True):
+    """One run of a query: `verdict` is the whole in one sentence, and `file` where the run was read last."""
 
     id: str | None
     run_id: str
     name: str | None
     spark_version: str | None
     state: State
-    terminated: Terminated | None
     runs: int
     batches: int
     first: str | None
     last: str | None
-    window: WindowEntry
     verdict: str
+    file: str | None = None
+
+
+class QueryEntry(RunEntry, frozen=True, kw_only=True):
+    """One run of a query.
+
+    `budget`: milliseconds of a typical batch by phase, in the order of a batch's life; `untold` is what phases take
+    that records leave out. `findings`: the most important first, those that another one explains last. Only an
+    attached advisor gives `idle_since`; `series` is there if it is asked for. `saved`: of `budget` what the best step
+    is expected to take away, or is sure to where nothing is expected yet; empty where it is not known of which phases.
+    `together`: steps that help beside each other, with one promise for all; None where fewer than two do. `screen`:
+    what is shown first. `inside`: what addBatch consists of, where jobs were seen. `stall`: only where a live source
+    shows that no batch ends.
+
+    Every rule stands once in `findings`, `suppressed`, `skipped`, `passed` or `not_applicable`.
+    """
+
+    terminated: Terminated | None
+    window: WindowEntry
     best_step: BestStep | None
     changed: Changed | None
     trend: Trends
@@ -908,7 +913,6 @@ class QueryEntry(Entry, frozen=True):
     together: Together | None = None
     screen: Screen = msgspec.field(default_factory=Screen)
     inside: InsideBatch | None = None
-    file: str | None = None
     stall: Stall | None = None
 
     @property
@@ -989,45 +993,28 @@ class FleetStep(Entry, frozen=True):
     recoverable: Wins | None
 
 
-class FleetFinding(Entry, frozen=True):
+class FleetFinding(Found, frozen=True):
     """A finding of one query."""
 
-    rule: str
-    title: str
-    level: Level
-    confidence: Confidence
-    says: str
-    explained_by: str | None
     steps: tuple[FleetStep, ...]
 
 
-class FleetQuery(Entry, frozen=True):
+class FleetQuery(RunEntry, frozen=True, kw_only=True):
     """One run in short. `trigger_execution_ms` is its median batch, `judged` whether there was anything to judge.
 
-    `file`: where it was read last. `backlog_rows`: how far it lags. `behind`: it does not keep up; one late batch is
-    not enough. `stall`: only where a driver was asked.
+    `backlog_rows`: how far it lags. `behind`: it does not keep up; one late batch is not enough. `stall`: only where a
+    driver was asked.
     """
 
-    id: str | None
-    run_id: str
-    name: str | None
-    state: State
-    runs: int
-    batches: int
-    first: str | None
-    last: str | None
-    spark_version: str | None
     platform: str | None
     batches_per_hour: float | None
     trigger_execution_ms: float | None
-    verdict: str
     best_step: StepName | None
     recoverable: Wins | None
     findings: tuple[FleetFinding, ...]
     judged: bool
     skipped: tuple[Skipped, ...]
     application: str | None = None
-    file: str | None = None
     backlog_rows: float | None = None
     behind: bool = False
     stall: StallWord | None = None
@@ -1084,15 +1071,11 @@ class OnTrial(Settings, frozen=True):
     code: tuple[str, ...] = ()
 
 
-class TrialRun(Entry, frozen=True):
+class TrialRun(WindowEntry, frozen=True):
     """One run of a side. `refused`: Spark's message if it refused the settings."""
 
     side: Literal["baseline", "candidate"]
     run_id: str | None
-    batches: int
-    because: str
-    first: str | None
-    last: str | None
     typical_ms: float | None
     state_rows: float
     latency_ms: dict[str, float]

@@ -14,10 +14,12 @@ from advisor.contract import (
     FleetFinding,
     FleetQuery,
     FleetStep,
+    Found,
     Input,
     NotJudged,
     Promise,
     QueryEntry,
+    RunEntry,
     StepName,
     Wins,
 )
@@ -31,29 +33,23 @@ def summary(entry: QueryEntry) -> FleetQuery:
     """What the fleet's report needs of a run's entry, a brief one even; small, and made where the run is judged."""
     per_hour = batches_per_hour(entry)
     best = entry.best_step
-    return FleetQuery(
-        id=entry.id,
-        run_id=entry.run_id,
-        name=entry.name,
-        state=entry.state,
-        runs=entry.runs,
-        batches=entry.batches,
-        first=entry.first,
-        last=entry.last,
-        spark_version=entry.spark_version
+    same = {name: getattr(entry, name) for name in RunEntry.__struct_fields__}
+    same["spark_version"] = (
+        entry.spark_version
         or entry.value("databricks_runtime")
-        or version_in_words(entry.value("spark_version_at_least"), entry.value("spark_version_below")),
+        or version_in_words(entry.value("spark_version_at_least"), entry.value("spark_version_below"))
+    )
+    return FleetQuery(
+        **same,
         platform=entry.value("platform"),
         batches_per_hour=per_hour,
         trigger_execution_ms=entry.metric("trigger_execution_ms").p50,
-        verdict=entry.verdict,
         best_step=StepName(rule=best.rule, step=best.step) if best else None,
         recoverable=_recoverable(best.advice.saves_ms, per_hour) if best else None,
         findings=tuple(_finding(finding, per_hour) for finding in entry.findings),
         judged=bool(entry.window.batches or entry.findings),
         skipped=entry.skipped,
         application=entry.value("application"),
-        file=entry.file,
         backlog_rows=entry.metric("backlog_rows").typical,
         behind=_is_behind(entry),
         stall=entry.stall.word if entry.stall else None,
@@ -129,14 +125,9 @@ def not_judged(queries: Iterable[FleetQuery]) -> list[NotJudged]:
 
 
 def _finding(finding: Finding, per_hour: float | None) -> FleetFinding:
+    same = {name: getattr(finding, name) for name in Found.__struct_fields__}
     return FleetFinding(
-        rule=finding.rule,
-        title=finding.title,
-        level=finding.level,
-        confidence=finding.confidence,
-        says=finding.says,
-        explained_by=finding.explained_by,
-        steps=tuple(_step(step, per_hour) for step in finding.steps if not finding.is_rash(step)),
+        **same, steps=tuple(_step(step, per_hour) for step in finding.steps if not finding.is_rash(step))
     )
 
 
