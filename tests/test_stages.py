@@ -18,6 +18,7 @@ import advisor
 from advisor.batches import SCHEMA, TABLES
 from advisor.column import Column
 from advisor.sources import files
+from advisor.sources.stages.plans import Execution, Operator, Plans, _Sum
 from advisor.sources.stages.sparkevents import Dataset, meant, operators
 from advisor.stages import PART_COLUMNS, STAGE_COLUMNS, Attempt, Batch, Job, Numbers, Work, kind_of, tables
 from advisor.stages.batchjobs import Gathered, Inside
@@ -226,6 +227,39 @@ TIMES = st.integers(0, 1000).map(float)
 def attempt(kind: str, submitted: float, completed: float, **numbers: float) -> Attempt:
     busy = array("d", (submitted + 10, completed - 5))
     return Attempt(JOB, 1, 0, submitted, completed, kind, numbers=Numbers(numbers), busy=busy)
+
+
+def plan(name: str, *below: Operator, **sums: int) -> Operator:
+    return Operator(name, [*below], [_Sum(each.replace("_", " "), id) for each, id in sums.items()])
+
+
+_SCAN = plan("MicroBatchScan", number_of_output_rows=1)
+_TABLE = plan("BroadcastExchange", plan("Scan parquet ", number_of_output_rows=2), number_of_output_rows=3)
+_JOIN = plan("BroadcastHashJoin", _SCAN, _TABLE, number_of_output_rows=4)
+_BEHIND = plan("Exchange", plan("Project", _JOIN), records_read=5, shuffle_records_written=6)
+_PLAN = plan("Sort", plan("WholeStageCodegen (2)", plan("Generate", _BEHIND, number_of_output_rows=7), duration=8))
+
+
+@pytest.mark.parametrize(
+    ("sums", "operators", "multiplied", "rows"),
+    [
+        ({1: 9, 4: 90}, "MicroBatchScan (9 rows), BroadcastHashJoin (90 rows), Project", "BroadcastHashJoin", (9, 90)),
+        ({1: 10, 4: 10}, "MicroBatchScan (10 rows), BroadcastHashJoin (10 rows), Project", None, (None, None)),
+        ({2: 1}, "Scan parquet (1 row)", None, (None, None)),
+        ({5: 600, 7: 1200, 8: 3}, "Generate (1,200 rows), Sort", "Generate", (600, 1200)),
+        ({9: 600}, None, None, (None, None)),
+    ],
+)  # fmt: skip
+def test_the_plan_tells_what_a_stage_runs(
+    sums: dict[int, float], operators: str | None, multiplied: str | None, rows: tuple[float | None, float | None]
+) -> None:
+    plans = Plans()
+    plans.take(Execution(_PLAN))
+    for times in (1, 2):  # sums go on where another job computes the same once more
+        stage = attempt("source_read", 0, 100)
+        plans.tell(stage, {id: times * number for id, number in sums.items()})
+        numbers = (stage.numbers.get("given_rows"), stage.numbers.get("made_rows"))
+        assert (stage.operators, stage.multiplied_by, numbers) == (operators, multiplied, rows)
 
 
 def gathered(*batches: tuple[list[Job], list[Attempt]]) -> Gathered:

@@ -146,6 +146,17 @@ _PANES = "Arguments: [" + ", ".join(3 * ["[named_struct(start, time#0, end, CASE
         (f"(5) Expand\n{_PANES}, ... 155 more fields], [window#10]", {"windows_per_row": 158}),
         ("(5) Expand\nArguments: [[a#1, null, 1], [null, b#2, 2]], [a#3, b#4, gid#5]", {}),  # count distinct
         ("(3) Project\nOutput [1]: [CASE WHEN (a = 1) THEN x WHEN (a = 2) THEN y END AS b#2]", {"case_branches": 2}),
+        (
+            "(3) Project\nOutput [4]: [get_json_object(raw#4, $.a) AS a#5, get_json_object(raw#4, $.b) AS b#6,"
+            " get_json_object(cast(raw#4 as string), $.b) AS c#7, get_json_object(other#8, $.c) AS d#9]",
+            {"column_parser": "get_json_object", "column_parsed_times": 3},
+        ),
+        (
+            "(3) Project\nOutput [2]: [from_json(StructField(a,LongType,true), cast(value#8 as string)).a AS a#5,"
+            " from_json(StructField(b,StringType,true), cast(value#8 as string)).b AS b#6]",
+            {"column_parser": "from_json", "column_parsed_times": 2},
+        ),
+        ("(3) Project\nOutput [2]: [from_json(StructField(a,LongType,true), value#8).a AS a#5, value#8]", {}),
     ],
 )
 def test_a_plan_tells_what_multiplies_its_work(plan: str, told: dict[str, object]) -> None:

@@ -173,8 +173,10 @@ def _rule(rule: WrittenRule, rules: set[str], steps: set[str]) -> Found:
                 yield f"steps.{n}.use", f"no step {short(step.use)}{suggestion(step.use, steps)}"
             for key, text in _asks(step):
                 yield f"steps.{n}.{key}", text
-    for key in ("title", "says", "why"):
+    for key in ("title", "says", "why", "adds", "without_steps"):
         yield from _placeholders(key, getattr(rule, key))
+    for n, one in enumerate((*rule.adds, *rule.without_steps)):
+        yield from _conditions(f"adds.{n}.when", one.when)
     yield from _examples(rule)
 
 

@@ -80,7 +80,9 @@ Levels: TypeAlias = Annotated[dict[Level, Annotated[Number, Field(le=LARGEST)]],
 
 
 class Instead(Model):
-    """A sentence for a query that none of the rule's steps concerns: the first whose conditions hold is said."""
+    """A sentence for queries for which its conditions hold: behind another one (`adds`: all that hold are said), or
+    for a query that none of the rule's steps concerns (the first that holds).
+    """
 
     when: tuple[Condition, ...] = ()
     says: Text
@@ -122,6 +124,7 @@ class RuleBody(Model):
         None, description="the wish without which such a finding is no fault, and its steps are offered, not advised"
     )
     says: Text
+    adds: tuple[Instead, ...] = ()
     without_steps: tuple[Instead, ...] = ()
     why: Text
     references: tuple[Text, ...] = Field(min_length=1)

@@ -57,6 +57,9 @@ _DISPLAY: Final = "display_query_"
 """How `display()` in a notebook of Databricks names its query."""
 _ON_DATABRICKS: Final = ("dbfs:/", "CloudFilesSource[")
 """What paths and descriptions show that only Databricks has."""
+_HELD: Final = ("state", "table_log")
+_COUNTED: Final = re.compile(r" \([\d,]+ rows?\)")
+_MOST_OF: Final = 0.5
 _OF_KAFKA: Final = f"metrics:{FURTHEST}"
 """A metric that only Kafka's source reports: it tells the kind where the description was left out."""
 _METRICS_ON_DATABRICKS: Final = (
@@ -106,6 +109,7 @@ def computed(table: pa.Table | Batches) -> dict[str, Known]:
         found["output_mode"] = Known(mode, "inferred")
     if held_by := _slots_held_by(executed):
         found["slots_held_by"] = Known(held_by, "computed")
+    found |= _longest_stage(batches.stages)
     if len(batches.stages) and (batches.stages["what"].astype(str) == LOG_CHECKPOINT).any():
         found["writes_delta"] = Known(True, "computed")  # who only reads a table writes no checkpoint of its log
     left = possible_triggers(executed, sources, str(told["source"]), source_kind)
@@ -118,6 +122,26 @@ def _slots_held_by(executed: Columns) -> str | None:
         return None
     names = Counter(name for text in executed["waited_for"] if text for name in text.split(", "))
     return ", ".join(name for name, _ in names.most_common(3)) or None
+
+
+def _longest_stage(stages: Columns) -> dict[str, Known]:
+    """What most batches' longest stage without state runs, with the rows of the last such batch."""
+    if not len(stages):
+        return {}
+    batch, wall = stages["batch"], np.where(np.isin(stages["kind"].astype(str), _HELD), -1.0, stages["wall_ms"])
+    order = np.lexsort((wall, batch))
+    longest = order[np.append(np.diff(batch[order]) > 0, True)]
+    texts = ["" if wall[at] < 0 else stages["operators"][at] or "" for at in longest]
+    plain = [_COUNTED.sub("", text) for text in texts]
+    usual, times = Counter(plain).most_common(1)[0]
+    if not usual or times < _MOST_OF * len(plain):
+        return {}
+    last = len(plain) - 1 - plain[::-1].index(usual)
+    found: dict[str, Any] = {"longest_stage_runs": texts[last]}
+    if operator := stages["multiplied_by"][longest[last]]:
+        made, given = (float(stages[name][longest[last]]) for name in ("made_rows", "given_rows"))
+        found |= {"multiplying_operator": operator, "made_rows": int(made), "rows_multiplied": int(made / given)}
+    return {name: Known(value, "computed") for name, value in found.items()}
 
 
 def _databricks_words(batches: Batches) -> bool:

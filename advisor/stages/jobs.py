@@ -22,6 +22,7 @@ NUMBERS = (
     *(*COUNTED, *LENGTHS, *LOCAL, *SUMS, "scheduler_delay_ms", "rows_max", "rows_median", "first_task_ms"),
     "longest_task",
     *("slots_wait_ms", "state_load_ms", "state_update_ms", "state_commit_ms", "python_ms"),
+    *("given_rows", "made_rows"),
 )
 """The columns of a row, as the table of stages names them."""
 _AT: Mapping[str, int] = {name: at for at, name in enumerate(NUMBERS)}
@@ -126,6 +127,8 @@ class Attempt:
     tasks: int | None = None
     slots: int | None = None
     waited_for: Sequence[str] = ()
+    operators: str | None = None
+    multiplied_by: str | None = None
     paused: bool = False
     """Whether it may have waited for others' tasks in a time of which its log does not say how long it was."""
     unseen: int = 0

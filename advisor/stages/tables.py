@@ -55,7 +55,7 @@ _TOGETHER = 1024
 """Batches that are divided at once: enough that what numpy takes for each call does not show, and a little memory."""
 _BEGUN = "begun"
 """A column that stands in pieces alone: how many jobs of the log began before the row's batch."""
-_AS_THEY_ARE = ("stage", "attempt", "kind", "last", "tasks", "slots", "waited_for")
+_AS_THEY_ARE = ("stage", "attempt", "kind", "last", "tasks", "slots", "waited_for", "operators", "multiplied_by")
 
 
 def tables(works: Iterable[Work], batches: pa.Table) -> dict[str, pa.Table]:

@@ -18,6 +18,10 @@ _SHUFFLED_JOINS: Final = ("SortMergeJoin", "ShuffledHashJoin")
 _SORT_OF_ALL: Final = ("rangepartitioning(",)  # Spark samples the input first, in a job of its own
 _PANE: Final = "[named_struct(start, "
 _CASE: Final = " WHEN "
+_PARSER: Final = re.compile(
+    r"\b(from_json|get_json_object|parse_url|regexp_extract)\(([^#]{0,4000})#(\d+)L?(?: as \w+\))?(?=([^)]{0,200}))"
+)
+"""A call, what stands in it before a column and behind it."""
 _MORE: Final = re.compile(r"\.\.\. (\d{1,9}) more fields")
 _PYTHON_CALLS: Final = re.compile(r"EvalPython\nInput [^\n]*\nArguments: \[([^\n]*)\], \[python")
 _PYTHON_CALL: Final = re.compile(r"(?:^|, )(\w+)\([^\n]{0,1000}?\)(#\d+)(?=, \w+\(|$)")
@@ -63,6 +67,7 @@ def read_physical_plan(text: str) -> list[Told]:
     shapes = {"loop_join": _LOOP_JOINS, "shuffled_join": _SHUFFLED_JOINS, "sort_of_all": _SORT_OF_ALL}
     plain += [Told(fact, value=True) for fact, names in shapes.items() if any(name in text for name in names)]
     plain += [Told(fact, number) for fact, number in _repeated(text).items() if number > 1]
+    plain += _parsed(text)
     called = Counter(call for calls in _PYTHON_CALLS.findall(text) for call in _PYTHON_CALL.findall(calls))
     plain += [Told("python_called_again", name) for (name, _), times in called.items() if times > 1][:1]
     plain += [Told("python_batches", value=True)] if _PYTHON_BATCHES.search(text) else []
@@ -84,6 +89,16 @@ def _repeated(text: str) -> dict[str, int]:
     windows = max((shown + int((more or [0])[-1]) for shown, more in expanded), default=0)
     cases = max((line.count(_CASE) for line in lines if _PANE not in line), default=0)
     return {"windows_per_row": windows, "case_branches": cases}
+
+
+def _parsed(text: str) -> list[Told]:
+    """The function that one operator calls most often on one column, no call like the other, and how often."""
+    calls: Counter[tuple[str, str]] = Counter()
+    for line in text.split("\n"):
+        found = {match.groups() for match in _PARSER.finditer(line)}
+        calls |= Counter((name, column) for name, _, column, _ in found)
+    ((name, _), times), *_ = calls.most_common(1) or [(("", ""), 0)]
+    return [Told("column_parser", name), Told("column_parsed_times", times)] if times > 1 else []
 
 
 def _nodes(line: Line) -> tuple[list[str], bool]:

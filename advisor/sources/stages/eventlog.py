@@ -20,7 +20,8 @@ from advisor.sources.harvest import Buffer, Stretch
 from advisor.sources.stages import sparkevents
 from advisor.sources.stages.jobbatches import Applications, Events, name_batches
 from advisor.sources.stages.loggedjobs import BEGINNING, LOST, Place
-from advisor.sources.stages.sparkevents import batch_of, commits_of, described, is_number, meant, operators, sql_sums
+from advisor.sources.stages.plans import Execution, Plans
+from advisor.sources.stages.sparkevents import batch_of, described, is_number, meant, operators, sql_sums
 from advisor.stages import Attempt, Job, Note, Numbers, Triggers, Work, streams
 
 _NAME_AT = len('{"Event":"SparkListener')
@@ -37,6 +38,7 @@ _PACKED = Struct(f"{sparkevents.WIDTH}d")
 """A task as bytes, which numpy takes as they are; of tuples it looks at every number."""
 _MANY = 1024 * _PACKED.size
 """Bytes of tasks that go on together."""
+_TASK_COMMITS = "task commit time"
 _BROADCASTS = ("withThreadLocalCaptured", "ThreadPoolExecutor", "FutureTask", "CompletableFuture")
 """What calls a job that broadcasts a table."""
 _SHUFFLED = 64
@@ -134,6 +136,7 @@ class Application:
         self._results: set[tuple[int, int]] = set()
         self._writers: dict[int, Job] = {}
         """Jobs that wrote files, by the number of a sum."""
+        self._plans = Plans()
         self._kept: set[int] = set()
         """Data sets that were computed whole and stay in a cache."""
         self._of_tables: deque[int] = deque(maxlen=_SHUFFLED)
@@ -247,11 +250,12 @@ class Application:
             job.streams = True
         kind, what = meant(names, job.description if job else "", last, self._from_cache(info))
         kind = self._of_tables_alone(kind, info)
-        if job and (commits := commits_of(info.sums)) is not None:
-            self._writers[commits] = job
+        if job:
+            self._writers |= {each.id: job for each in info.sums if each.name == _TASK_COMMITS}
         times = info.submitted, info.completed
         attempt = Attempt(job, info.stage, info.attempt, *times, kind, what or redact(info.name), last, info.tasks)
         attempt.numbers = Numbers(sql_sums(info.sums))
+        self._plans.tell(attempt, {each.id: each.number or 0.0 for each in info.sums})
         self._results.discard((info.stage, info.attempt))
         self._work.completes(attempt, at)
 
@@ -268,6 +272,10 @@ class Application:
             self._of_tables.append(steps[0].number)
             return "scan"
         return kind
+
+    def plans(self, event: Execution, _: int) -> None:
+        """Read the plan of an execution."""
+        self._plans.take(event)
 
     def written(self, event: sparkevents.DriverAccumUpdates, _: int) -> None:
         """Read how many files a write made."""
@@ -323,6 +331,8 @@ _KINDS = {
     b"JobStart": _kind(sparkevents.JobStart, Application.starts, b',"Stage Infos":[', b',"Stage IDs":['),
     b'JobEnd",': _kind(sparkevents.JobEnd, Application.ends),
     b"Executor": _kind(sparkevents.ExecutorChange, Application.executor),
+    b"SQLExecu": _kind(Execution, Application.plans),
+    b"SQLAdapt": _kind(Execution, Application.plans),
     b"DriverAc": _kind(sparkevents.DriverAccumUpdates, Application.written),
     b"Unpersis": _kind(sparkevents.UnpersistRDD, Application.unpersists),
     b"Applicat": _kind(sparkevents.ApplicationStart, None),

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from functools import lru_cache
 from operator import attrgetter
 from typing import Annotated, Any, Literal
 
 import msgspec
-import stringzilla
 from msgspec import field
 
 from advisor.redaction import redact
@@ -16,6 +16,7 @@ from advisor.stages import FAILED, FILE_CHOICE, KILLED, LOCALITIES, MERGE, SPECU
 
 Whole = Annotated[int, msgspec.Meta(ge=-(2**53), le=2**53)]
 """A number that the tables can hold; a line with a larger one is passed over."""
+_LARGEST = 2.0**53
 _PLACES = {name: place for place, name in enumerate(LOCALITIES)}
 _DIGITS = 15
 """More digits are no number of a batch, and none that a float holds."""
@@ -29,8 +30,6 @@ _ID = len("00000000-0000-0000-0000-000000000000")
 _SNAPSHOT = "Compute snapshot for version"
 _STATISTICS = "Delta Table State with Stats"
 """How Delta names what it keeps of its snapshot to choose files by; its jobs do not say that they read it."""
-_TIME = b"time t"
-"""What all names of _SQL hold, and few others."""
 _SQL = {
     "time to commit changes": "state_commit_ms",
     "time to update": "state_update_ms",
@@ -100,8 +99,16 @@ class Dataset(msgspec.Struct):
 class Sum(msgspec.Struct):
     """A sum over the tasks of a stage, by its name."""
 
-    name: str = field(name="Name", default="")
-    value: Whole | float | str | list[Any] | dict[str, Any] | None = field(name="Value", default=None)
+    name: str | None = field(name="Name", default=None)
+    id: Whole = field(name="ID", default=-1)
+    value: Any = field(name="Value", default=None)
+
+    @property
+    def number(self) -> float | None:
+        """The value, where it is a number; then from 0 to as much as the tables can hold."""
+        with suppress(ValueError, OverflowError):
+            return max(0.0, min(float(self.value), _LARGEST)) if isinstance(self.value, int | float | str) else None
+        return None
 
 
 class Stage(msgspec.Struct):
@@ -115,7 +122,7 @@ class Stage(msgspec.Struct):
     submitted: Whole | None = field(name="Submission Time", default=None)
     completed: Whole | None = field(name="Completion Time", default=None)
     failure: str | None = field(name="Failure Reason", default=None)
-    sums: msgspec.Raw = field(name="Accumulables", default=msgspec.Raw(b"[]"))
+    sums: list[Sum] = field(name="Accumulables", default_factory=list)
 
 
 class StageCompleted(Event):
@@ -248,30 +255,12 @@ WIDTH = 7 + len(SUMS)
 """So many numbers a task's row has."""
 
 
-_TASK_COMMITS = re.compile(rb'\{"ID":(\d{1,15}),"Name":"task commit time"')
-
-
-def commits_of(raw: msgspec.Raw) -> int | None:
-    """Return the number of a stage's sum of times of task commits, if its tasks write files."""
-    found = _TASK_COMMITS.search(memoryview(raw))
-    return int(found[1]) if found else None
-
-
-_decode_sums = msgspec.json.Decoder(list[Sum]).decode
-
-
-def sql_sums(raw: msgspec.Raw) -> dict[str, float]:
-    """Return the sums that Spark's SQL operators count."""
+def sql_sums(sums: list[Sum]) -> dict[str, float]:
+    """Return the times that Spark's SQL operators count."""
     found: dict[str, float] = {}
-    if stringzilla.find(memoryview(raw), _TIME) < 0:
-        return found
-    for each in _decode_sums(raw):
-        column = _SQL.get(each.name)
-        if column and isinstance(each.value, int | float | str):
-            try:
-                found[column] = found.get(column, 0.0) + max(0.0, float(each.value))
-            except ValueError:
-                continue
+    for each in sums:
+        if (column := _SQL.get(each.name or "")) and (number := each.number) is not None:
+            found[column] = found.get(column, 0.0) + number
     return found
 
 
