@@ -98,7 +98,7 @@ def _words(name: str, window: Window, rule: Rule | None) -> str:
         return f"an unknown {name}"
     if name.endswith("_ms") and isinstance(known.value, int | float):
         return number(float(known.value), "ms")
-    return value_in_words(known.value)
+    return f"{known.value:,}" if type(known.value) is int else value_in_words(known.value)
 
 
 def _within_the_batch(
