@@ -162,6 +162,8 @@ def _timing(example: Example, row: Mapping[str, float], at: float, gap: float) -
 
 def _grown(operator: dict[str, Any], rows: int, size: int) -> dict[str, Any]:
     more = {"numRowsTotal": operator["numRowsTotal"] + rows} if rows else {}
+    if rows and (removals := operator.get("allRemovalsTimeMs")):
+        more["allRemovalsTimeMs"] = round(removals * (1 + rows / max(1, operator["numRowsTotal"])))
     told = operator.get("customMetrics", {})
     larger = {name: told[name] + size for name in _SIZES if name in told}
     return more | ({"customMetrics": told | larger} if size else {})

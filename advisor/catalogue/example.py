@@ -39,8 +39,9 @@ class Batches(Model):
     in each batch. `interval_ms` is the time between two starts (default: triggerExecution + 5 ms). With
     `rows_follow_batch` a batch reads what came in since the batch before, as with the default trigger. `batch_id` is
     the first one. `growth`: by how much a number of `row` grows from one batch to the next, triggerExecution by as much
-    as its phases together. `state_growth`: the same of numRowsTotal of each operator, `state_bytes_growth` of the size
-    that it tells, `tasks_growth` of its tasks; `event_time_growth_ms`: of the newest event time.
+    as its phases together. `state_growth`: the same of numRowsTotal of each operator, whose removals take longer in
+    proportion, `state_bytes_growth` of the size that it tells, `tasks_growth` of its tasks; `event_time_growth_ms`: of
+    the newest event time.
     """
 
     count: int = Field(ge=0)

@@ -203,6 +203,20 @@ def state_growth_per_day(window: Window) -> float | Estimate | Missing:
     return SLOWS_DOWN if _slows_down(passed_ms(window), rows) else trend(passed_ms(window) / DAY_MS, rows)
 
 
+@window_metric("ms", phases=("add_batch_ms",), label="the growth of the state's own work")
+def state_work_growth_ms(window: Window) -> float | Missing:
+    """What operators of the state take longer in the last third of the batches than in the first; 0 if a row left it.
+
+    As wall time, where all tasks run at once if the slots are not known.
+    """
+    rows, work = known(needed(state_rows(window))), in_waves(window, task_ms(window))
+    added, took = needed(state_rows_updated(window))[1:].sum(), known(work.low if isinstance(work, Bounds) else work)
+    if len(took) < 2 or not rows[-1] - rows[0] >= ALL_KEPT * added > 0:
+        return 0.0
+    first, last = outer_thirds(took)
+    return max(0.0, last - first)
+
+
 def _slows_down(when: np.ndarray, rows: np.ndarray) -> bool:
     """Whether the second half of the batches adds rows more slowly than the first."""
     present = ~np.isnan(when) & ~np.isnan(rows)
