@@ -156,6 +156,10 @@ _PANES = "Arguments: [" + ", ".join(3 * ["[named_struct(start, time#0, end, CASE
             " from_json(StructField(b,StringType,true), cast(value#8 as string)).b AS b#6]",
             {"column_parser": "from_json", "column_parsed_times": 2},
         ),
+        (
+            "== Physical Plan ==\nScan (1)\n\n\n(1) Scan\nOutput [1]: [obj#4]\nArguments: obj#4: java.lang.String, Map",
+            {"schema_inferred": True},
+        ),
         ("(3) Project\nOutput [2]: [from_json(StructField(a,LongType,true), value#8).a AS a#5, value#8]", {}),
     ],
 )

@@ -255,6 +255,8 @@ _FACTS = (
          "Expand in the plan of an event log", _ASKED, minimum=2, settable=False, merge="largest"),
     Fact("case_branches", "int", "branches of the longest CASE WHEN", "the plan of an event log", _ASKED, minimum=2,
          settable=False, merge="largest"),
+    Fact("schema_inferred", "bool", "text of an RDD is read without a schema, which Spark infers in each batch",
+         "the plan of an event log", _ASKED, settable=False),
     Fact("column_parser", "str", "the function that one operator calls most often on one column",
          "the plan of an event log", _ASKED, settable=False),
     Fact("column_parsed_times", "int", "calls of that function, no two alike", "the plan of an event log", _ASKED,

@@ -15,6 +15,10 @@ MARK: Final = "Finish initializing with logical plan:"
 _REAL_TIME_SCAN: Final = "RealTimeStreamScan"
 _LOOP_JOINS: Final = ("BroadcastNestedLoopJoin", "CartesianProduct")
 _SHUFFLED_JOINS: Final = ("SortMergeJoin", "ShuffledHashJoin")
+_OF_TEXT: Final = re.compile(
+    r"Plan ==\nScan \(1\)\s+\(1\) Scan\nOutput \[1\]: \[obj#\d+\]\nArguments: obj#\d+: java.lang.String, "
+)
+"""The whole plan of `spark.read.json(rdd)` and its like while they look for a schema."""
 _SORT_OF_ALL: Final = ("rangepartitioning(",)  # Spark samples the input first, in a job of its own
 _PANE: Final = "[named_struct(start, "
 _CASE: Final = " WHEN "
@@ -68,6 +72,7 @@ def read_physical_plan(text: str) -> list[Told]:
     plain += [Told(fact, value=True) for fact, names in shapes.items() if any(name in text for name in names)]
     plain += [Told(fact, number) for fact, number in _repeated(text).items() if number > 1]
     plain += _parsed(text)
+    plain += [Told("schema_inferred", value=True)] if _OF_TEXT.search(text) else []
     called = Counter(call for calls in _PYTHON_CALLS.findall(text) for call in _PYTHON_CALL.findall(calls))
     plain += [Told("python_called_again", name) for (name, _), times in called.items() if times > 1][:1]
     plain += [Told("python_batches", value=True)] if _PYTHON_BATCHES.search(text) else []
