@@ -138,8 +138,8 @@ def _longest_stage(stages: Columns) -> dict[str, Known]:
         return {}
     last = len(plain) - 1 - plain[::-1].index(usual)
     found: dict[str, Any] = {"longest_stage_runs": texts[last]}
-    if operator := stages["multiplied_by"][longest[last]]:
-        made, given = (float(stages[name][longest[last]]) for name in ("made_rows", "given_rows"))
+    operator, made, given = (stages[name][longest[last]] for name in ("multiplied_by", "made_rows", "given_rows"))
+    if operator and made > given > 0:
         found |= {"multiplying_operator": operator, "made_rows": int(made), "rows_multiplied": int(made / given)}
     return {name: Known(value, "computed") for name, value in found.items()}
 

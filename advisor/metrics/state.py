@@ -211,7 +211,7 @@ def state_work_growth_ms(window: Window) -> float | Missing:
     """
     rows, work = known(needed(state_rows(window))), in_waves(window, task_ms(window))
     added, took = needed(state_rows_updated(window))[1:].sum(), known(work.low if isinstance(work, Bounds) else work)
-    if len(took) < 2 or not rows[-1] - rows[0] >= ALL_KEPT * added > 0:
+    if len(took) < 2 or len(rows) < 2 or not rows[-1] - rows[0] >= ALL_KEPT * added > 0:
         return 0.0
     first, last = outer_thirds(took)
     return max(0.0, last - first)
