@@ -1,4 +1,4 @@
-"""Plain UTF-8 in blocks of bounded size, of gzip, zstd, bzip2, LZ4 frames, LZ4 blocks of event logs, UTF-16.
+"""UTF-8 in blocks of bounded size: of text, UTF-16, gzip, zstd, bzip2, LZ4 frames, LZ4 blocks of event logs.
 
 Files that are packed in another way are not read.
 """
@@ -16,6 +16,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import chain
 from typing import IO, Any, Final
 
 import pyarrow as pa
@@ -23,6 +24,7 @@ import pyarrow as pa
 from advisor.sources.random_access import Place
 
 BLOCK = 1 << 20
+_HEAD = 16
 _PIECE = 8 << 10
 """Bytes that are unpacked at a time: those behind a stream are copied for the next one, those before damage lost."""
 UNPACKED = 64 << 10
@@ -51,7 +53,7 @@ class Source:
     def __init__(self, stream: IO[bytes], begun: bytes = b"", most: int = BLOCK) -> None:
         """`begun`: bytes that were taken from the stream already; `most`: how many to take at a time."""
         self._stream, self._most = stream, most
-        self.head = begun + stream.read(16)
+        self.head = begun + stream.read(_HEAD)
         self._unread = self.head
         self.taken = 0
 
@@ -70,7 +72,7 @@ def blocks(source: Source) -> Iterator[bytes]:
     """The decompressed bytes of a stream in blocks of at most some megabytes; Torn when they cannot all be had."""
     given = 0
     try:
-        for block in _unpacker(source.head)(source):
+        for block in _decoded(source):
             yield block
             given += len(block)
             refuse_ratio(given, source.taken)
@@ -90,23 +92,40 @@ def refuse_ratio(given: int, taken: int) -> None:
 
 def is_packed(head: bytes, place: Place | None = None) -> bool:
     """Whether a file that begins with `head` is compressed or of wide letters; with its `place`, or ends with some."""
-    return _unpacker(head) is not _plain or (place is not None and _unpacker(place[-16:]) is not _plain)
+    ends = [head, place[-16:]] if place else [head]
+    return any(_unpacker(end) is not None or _decoder(end) is not _plain for end in ends)
 
 
 _Unpack = Callable[[Source], Iterator[bytes]]
+_Decode = Callable[[Iterator[bytes]], Iterator[bytes]]
 
 
-def _unpacker(head: bytes) -> _Unpack:
-    marked = next((unpack for magic, unpack in _MAGIC if head.startswith(magic)), None)
+def _decoded(source: Source) -> Iterator[bytes]:
+    """What a stream holds, unpacked, in UTF-8."""
+    unpack = _unpacker(source.head)
+    coming = unpack(source) if unpack else iter(source.read, b"")
+    head = b""
+    while len(head) < _HEAD and (piece := next(coming, b"")):
+        head += piece
+    return _decoder(head[:_HEAD])(chain([head], coming))
+
+
+def _unpacker(head: bytes) -> _Unpack | None:
+    return next((unpack for magic, unpack in _MAGIC if head.startswith(magic)), None)
+
+
+def _decoder(head: bytes) -> _Decode:
     even, odd = any(head[::2]), any(head[1::2])  # plain English has a 0 in each letter of UTF-16
-    if marked or even == odd or len(head) < 4:
-        return marked or _plain
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return _wide("utf-16")
+    if even == odd or len(head) < 4:
+        return _plain
     return _wide("utf-16-le" if even else "utf-16-be")
 
 
-def _plain(source: Source) -> Iterator[bytes]:
+def _plain(coming: Iterator[bytes]) -> Iterator[bytes]:
     """Text of one byte a letter, to which a shell of Windows may have appended some of several."""
-    while block := source.read(BLOCK):
+    for block in coming:
         yield block.replace(b"\0", b"") if b"\0" in block and _WIDE_LETTERS.search(block) else block
 
 
@@ -193,20 +212,20 @@ def _exactly(source: Source, size: int) -> bytes:
     return b"".join(parts)
 
 
-def _wide(encoding: str) -> _Unpack:
+def _wide(encoding: str) -> _Decode:
     """Text of two bytes a character: a shell of Windows writes it where a command's output goes into a file.
 
     Another program may have appended text of one.
     """
 
-    def decode(source: Source) -> Iterator[bytes]:
+    def decode(coming: Iterator[bytes]) -> Iterator[bytes]:
         decoder = codecs.getincrementaldecoder(encoding)("replace")
-        while block := source.read(BLOCK):
+        for block in coming:
             narrow = _NARROW_LETTERS.search(block)
             yield decoder.decode(block[: narrow and narrow.start()]).encode("utf-8", "replace")
             if narrow:
                 yield block[narrow.start() :].replace(b"\0", b"")
-                yield from _plain(source)
+                yield from _plain(coming)
         yield decoder.decode(b"", final=True).encode()
 
     return decode
@@ -218,8 +237,6 @@ _MAGIC: tuple[tuple[bytes, _Unpack], ...] = (
     (b"\x04\x22\x4d\x18", _arrow("lz4")),
     (_LZ4_BLOCK, _lz4_blocks),
     (b"BZh", _bzip2),
-    (codecs.BOM_UTF16_LE, _wide("utf-16")),
-    (codecs.BOM_UTF16_BE, _wide("utf-16")),
 )
 NOT_READ: Final = "not read: it is packed"
 PACKED_HEAD: Final = 512

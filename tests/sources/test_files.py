@@ -161,6 +161,11 @@ PACKED = {
     "UTF-16 behind UTF-8, as PowerShell appends": lambda raw: raw[:2000] + raw[2000:].decode().encode("utf-16-le"),
     "UTF-8 behind UTF-16": lambda raw: raw[:2000].decode().encode("utf-16") + raw[2000:],
     "UTF-16, big-endian": lambda raw: b"\xfe\xff" + raw.decode().encode("utf-16-be"),
+    "gz of UTF-16": lambda raw: gzip.compress(raw.decode().encode("utf-16")),
+    "gz of UTF-16 behind UTF-8": lambda raw: gzip.compress(raw[:2000] + raw[2000:].decode().encode("utf-16-le")),
+    "zstd of UTF-16 in frames": lambda raw: frames(raw.decode().encode("utf-16-be"), "zstd"),
+    "lz4 of UTF-16": lambda raw: pa.compress(raw.decode().encode("utf-16"), codec="lz4", asbytes=True),
+    "bz2 of UTF-16": lambda raw: bz2.compress(raw.decode().encode("utf-16-le")),
     "bz2 in streams": lambda raw: bz2.compress(raw[:1000]) + bytes(9000) + bz2.compress(raw[1000:]) + bytes(16),
 }
 
