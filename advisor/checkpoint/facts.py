@@ -88,8 +88,9 @@ def _has_changelog(seen: Seen) -> bool | None:
 def _source(seen: Seen) -> str | None:
     """Return the kind of the sources, as far as the form of their offsets tells it."""
     offsets = {text for text in seen.newest.offsets.values() if text} if seen.newest else ()
-    kinds = {"file" if file_batch(one) is not None else "kafka" if kafka_offsets(one) else None for one in offsets}
-    return kinds.pop() if len(kinds) == 1 else None
+    kinds = ("file" if file_batch(one) is not None else "kafka" if kafka_offsets(one) else None for one in offsets)
+    first = next(kinds, None)
+    return first if first and all(kind == first for kind in kinds) else None
 
 
 def _least_version(seen: Seen) -> str | None:

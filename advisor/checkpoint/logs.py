@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -105,9 +104,11 @@ def read_offsets(folder: Folder, name: str, *, read_all: bool = True) -> Offsets
 def _reads(text: str) -> bool:
     """Whether a text is JSON."""
     for decode in (msgspec.json.decode, json.loads):  # the second takes more, and ten times as long
-        with suppress(ValueError, RecursionError, msgspec.MsgspecError):
+        try:
             decode(text)
-            return True
+        except (ValueError, RecursionError, msgspec.MsgspecError):
+            continue
+        return True
     return False
 
 
