@@ -146,6 +146,7 @@ def _wish(asked: str, name: str, value: str) -> Wish:
     fits = {
         "N": (number_of(value) or 0) > 0,
         "VERSION": may_be_spark(value),
+        "ADDRESS": bool(value) and not value.startswith("-"),  # which a command takes for an option
         None: not value,
     }
     if not fits.get(wish.value, bool(value)) or (wish.takes and value not in wish.takes):

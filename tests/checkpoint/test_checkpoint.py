@@ -401,6 +401,8 @@ def test_a_folder_with_an_odd_name_is_quoted(sample: Callable[[str], Path], name
         "spark=new",
         "spark=4.3.0; rm",
         "trigger=hourly",
+        "move=",
+        "move=-update",
     ],
 )
 def test_a_question_that_is_none_is_refused(asked: str, sample: Callable[[str], Path]) -> None:
