@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -58,7 +59,7 @@ def read(path: str, *, stages: bool) -> Reading:
     content.seek(len(MARK))
     try:
         tables = {name: _table(content, name, schema) for name, schema in TABLES.items()}
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError, struct.error) as error:
         broken = Broken(path, 0, 0, f"damaged, or written by another version: {str(error).splitlines()[0][:200]}")
         return Reading.of(TABLES["batches"].empty_table(), broken=[broken], files=1, size=content.size())
     found = Reading.of(tables.pop("batches"), tables.pop("sightings"), files=1, size=content.size())
@@ -67,6 +68,10 @@ def read(path: str, *, stages: bool) -> Reading:
 
 def _table(content: pa.BufferReader, name: str, schema: pa.Schema) -> pa.Table:
     """Return the next table; a column that the file does not know is empty."""
+    begin = content.tell()
+    if any(map(_is_packed, pa.ipc.MessageReader.open_stream(content))):
+        raise pa.ArrowInvalid("its tables are packed")
+    content.seek(begin)
     held = pa.ipc.open_stream(content).read_all()
     held.validate(full=True)
     if len(held) * _SHORTEST_ROW > content.size():  # a column of nulls takes no bytes, however long it is
@@ -81,6 +86,29 @@ def _table(content: pa.BufferReader, name: str, schema: pa.Schema) -> pa.Table:
         if pc.any(pc.or_(pc.less(times, _FIRST), pc.greater(times, _LAST))).as_py():
             raise pa.ArrowInvalid("a time is in no year that Python knows")
     return pa.table([_hidden(table[column].combine_chunks()) for column in table.column_names], schema)
+
+
+def _is_packed(message: pa.ipc.Message) -> bool:
+    """Whether a message of an Arrow stream holds packed buffers, which may unpack to any size (Arrow's Message.fbs)."""
+    held = message.metadata.to_pybytes()
+
+    def number(at: int, form: str = "<I") -> int:
+        return int(struct.unpack_from(form, held, at)[0])
+
+    def field(table: int, at: int) -> int:
+        """Where the field of a table stands; 0 where it is not there."""
+        names = table - number(table, "<i")
+        found = number(names + 4 + 2 * at, "<H") if 4 + 2 * at < number(names, "<H") else 0
+        return table + found if found else 0
+
+    def inner(table: int, at: int) -> int:
+        found = field(table, at)
+        return found + number(found)
+
+    header = inner(number(0), 2)
+    if message.type == "dictionary":
+        header = inner(header, 1)
+    return message.type != "schema" and field(header, 3) > 0
 
 
 def _hidden(values: pa.Array) -> pa.Array:

@@ -294,6 +294,18 @@ class TestSaved:
         (broken,) = saved.read(str(place), stages=True).broken
         assert "damaged, or written by another version" in broken.reason
 
+    @pytest.mark.parametrize("name", ["batches", "sightings"])
+    @pytest.mark.parametrize("packing", ["zstd", "lz4"])
+    def test_one_with_a_packed_table_is_not_unpacked(self, reading: Any, place: Path, packing: str, name: str) -> None:
+        with place.open("wb") as file:
+            file.write(saved.MARK)
+            for each, table in reading.tables.items():
+                packed = pa.ipc.IpcWriteOptions(compression=packing if each == name else None)
+                with pa.ipc.new_stream(file, table.schema, options=packed) as stream:
+                    stream.write_table(table)
+        (broken,) = saved.read(str(place), stages=True).broken
+        assert "its tables are packed" in broken.reason
+
     def test_a_credential_that_another_version_kept_is_hidden(self, reading: Any, place: Path) -> None:
         kept = "thrift://me:Tr0ub4dor9x@host"
         rows = reading.batches.to_pylist()
