@@ -114,10 +114,10 @@ def test_credentials_in_descriptions_are_hidden() -> None:
     assert "\x1b" not in hidden["name"]
 
 
-def test_a_watermark_at_the_end_of_time_is_none() -> None:
-    odd = row(eventTime={"watermark": "+292278994-08-17T07:12:55.807Z", "max": "2026-03-01T02:00:00.000Z"})
-    assert odd["watermark"] is None
-    assert odd["event_time_max"] is not None
+@pytest.mark.parametrize("year", ["+292278994", "58831"])
+def test_a_watermark_behind_the_year_9999_is_its_end(year: str) -> None:
+    odd = row(eventTime={"watermark": f"{year}-08-17T07:12:55.807Z", "max": "2026-03-01T02:00:00.000Z"})
+    assert (odd["watermark"].year, odd["event_time_max"].year) == (9999, 2026)
 
 
 def test_the_numbers_of_a_metric_may_come_and_go() -> None:

@@ -260,7 +260,7 @@ def instants(texts: Sequence[str]) -> pa.Array:
 
 
 def _cast(texts: pa.Array) -> pa.Array:
-    """Times; null where a text is none. Watermarks may lie beyond the end of time."""
+    """Times; null where a text is none. Watermarks may lie behind the year 9999."""
     if texts.null_count == len(texts):
         return nothing(len(texts), TIME)
     try:

@@ -28,6 +28,8 @@ _INSTANT = re.compile(
     r"(\d{4})([-/])(\d\d)\2(\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?(?: ?(?:Z|UTC|GMT)|([+-]\d\d):?(\d\d))?\Z",
     re.ASCII,
 )
+_FAR = re.compile(r"\+?[1-9]\d{4,8}-\d\d-\d\d[T ]", re.ASCII)
+"""How a time behind the year 9999 begins: an event time in another unit than Spark takes it for."""
 _EPOCH_NUMBER = re.compile(r"\d{1,20}(?:\.\d{1,9})?\Z", re.ASCII)
 _LATEST_MS = 253_402_300_799_999
 _UNITS = ((10**17, 1e-6), (10**14, 1e-3), (10**11, 1.0), (10**9, 1e3), (0, 1.0))
@@ -52,6 +54,7 @@ def is_instant(text: str) -> bool:
 def as_instant(value: object) -> str | None:
     """ISO time in UTC to the millisecond of a text or of a count since 1970; None when it is neither.
 
+    What lies behind the year 9999 is its end: far in the future, too.
     A text without a zone is taken for UTC: what counts is the time between two of them.
     """
     if isinstance(value, bool) or value is None:
@@ -77,7 +80,7 @@ def _of_epoch(value: float | str) -> str | None:
 def _of_text(text: str) -> str | None:
     match = _INSTANT.match(text)
     if match is None:
-        return None
+        return _written(datetime.max) if _FAR.match(text) else None
     year, _, month, day, clock, fraction, hours, minutes = match.groups()
     try:
         moment = datetime.fromisoformat(

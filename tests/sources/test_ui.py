@@ -100,13 +100,17 @@ class TestPages:
         with pytest.raises(ValueError, match="phases of 0"):
             pages.events(page, run)
 
-    def test_a_trigger_without_a_batch_is_idle(self) -> None:
+    def test_a_trigger_without_a_batch_is_idle_and_a_watermark_may_lie_far_ahead(self) -> None:
         page = """var v1 = [{"x": 1795665738526, "y": 3.0}];
 var v2 = [{x: "04:02:18.526", "addBatch": "0.0","latestOffset": "3.0"}];
 drawTimeline('#batch-duration-timeline', v1, 1, 2, 0.0, 9.0, 'ms');
 drawAreaStack('#duration-area-stack', v3, v2)"""
         run = pages.Listed(None, "a", "b", "RUNNING", "")
         assert pages.events(page, run)[0]["durationMs"] == {"latestOffset": 3, "triggerExecution": 3}
+        page += """
+var v4 = [{"x": 1795665738526, "y": -1.79E12}];
+drawTimeline('#watermark-gap-timeline', v4, 1, 2, 0.0, 9.0, 's');"""
+        assert pages.events(page, run)[0]["eventTime"]["watermark"] == "9999-12-31T23:59:59.999Z"
 
 
 @pytest.fixture(scope="module")

@@ -40,6 +40,8 @@ _STATE: Final = {
 _MOST: Final = 1e15
 """No count of rows, bytes or milliseconds on a page is as large."""
 _GAP: Final = "watermark-gap"
+_LATEST: Final = 253_402_300_799_999
+"""The end of the year 9999, in ms since 1970."""
 _LINES: Final = frozenset((*_SERIES.values(), *_STATE.values(), _GAP))
 """Every timeline that is read."""
 
@@ -120,7 +122,7 @@ def _members(array: str | None) -> list[dict[str, Any]]:
 def _numbers(array: str | None) -> dict[int, float]:
     """Return the points of a timeline by their time."""
     points = ((_number(each.get("x")), _number(each.get("y"))) for each in _members(array))
-    return {int(x): y for x, y in points if x is not None and y is not None and instant(int(x)) is not None}
+    return {int(x): y for x, y in points if x is not None and y is not None and 0 <= x <= _LATEST}
 
 
 def _number(value: Any) -> float | None:
@@ -154,7 +156,7 @@ def _event(
         "inputRowsPerSecond": shown.get("inputRowsPerSecond"),
         "processedRowsPerSecond": shown.get("processedRowsPerSecond"),
         "durationMs": {**durations, "triggerExecution": took},
-        "eventTime": {} if gap is None else {"watermark": _iso(round(start - 1000 * gap))},
+        "eventTime": {} if gap is None else {"watermark": _iso(min(max(round(start - 1000 * gap), 0), _LATEST))},
         "stateOperators": [state] if state else [],
     }  # fmt: skip
 
