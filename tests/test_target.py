@@ -57,6 +57,23 @@ def test_what_is_reached_could_be_cheaper() -> None:
     assert wanted("p99", 740).longest_interval_ms is None
 
 
+@pytest.mark.parametrize(
+    ("more", "ms", "verdict"),
+    [(0, 1000, "reached"), (20, 1000, "reached with steps"), (60, 1000, "not reached"), (60, 100_000, "unknown"),
+     (60, 14_870, "may be reached")],
+)  # fmt: skip
+def test_nothing_is_reached_while_the_backlog_grows_on(more: int, ms: float, verdict: str) -> None:
+    """Batches of 400 ms take 100 of the 100 + `more` rows that come; of 290 ms they take up to 37 more."""
+    rows = []
+    for number in range(1, 61):
+        offsets = {"startOffset": 0, "endOffset": 100, "latestOffset": 100 + more * number}
+        source = {"description": "KafkaV2[Subscribe[t]]", "numInputRows": 100}
+        rows.append(ROW | {"sources": [source | {name: {"t": {"0": offset}} for name, offset in offsets.items()}]})
+    made = window(rows, trigger="unspecified", latency_target_ms=ms, latency_target_stat="p99")
+    found = target(made, [finding(LOGS.id, LOGS)])
+    assert found is not None and found.verdict == verdict
+
+
 def test_the_fewest_steps_reach_it_and_each_says_what_it_leaves() -> None:
     one = wanted("p99", 650, STATE, LOGS)
     assert (one.verdict, ids(one)) == ("reached with steps", ["state"])

@@ -139,16 +139,18 @@ def falling_behind_share(window: Window) -> float | Estimate | Missing:
     if isinstance(slope, Missing):
         none_is_over = isinstance(over, Estimate) and not over.value
         return slope if none_is_over and slope != NO_BACKLOG else over
-    if _grows(window, slope):
+    if grows(window):
         return 1.0
     if over == NO_INTERVAL:
         return Estimate(0.0, None, 1.0, NO_INTERVAL.fact)
     return 0.0 if isinstance(over, Missing) else over
 
 
-def _grows(window: Window, slope: Estimate) -> bool:
-    """Whether the backlog's age grew over the window by at least one mean interval."""
-    times = known(window.batches["timestamp"])
+def grows(window: Window) -> bool:
+    """Whether the backlog's age is known to have grown over the window by at least one mean interval."""
+    slope, times = backlog_trend_ms_per_minute(window), known(window.batches["timestamp"])
+    if isinstance(slope, Missing):
+        return False
     minutes = (times[-1] - times[0]) / 60_000
     return bool(slope.low > 0 and slope.safe * minutes >= mean(window.batches["interval_ms"]))
 

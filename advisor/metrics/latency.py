@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from advisor.metrics.backlog import NO_BACKLOG, backlog_ms, limited_share
+from advisor.metrics.backlog import NO_BACKLOG, backlog_ms, grows, limited_share
 from advisor.metrics.event_time import watermark_delay_ms
 from advisor.metrics.metric import Bounds, Estimate, Quantiles, metric, remembered, window_metric
 from advisor.metrics.missing import NO_BATCHES, Missing, needed
@@ -304,6 +304,8 @@ def latency_target_excess_ms(window: Window) -> float | Estimate | Missing:
     if target is None:
         return Missing("no target for the record latency is known", "latency_target_ms")
     excess, limited = latency_at_target(window) - target, limited_share(window)
+    if excess <= 0 and grows(window):
+        return Missing("what waits in the sources grows, and what each record waits with it")
     told = told_by_events(window) is not None or not isinstance(backlog_ms(window), Missing)
     unlimited = window.facts.value("source") in ("rate", "rate_micro_batch", "socket")
     if told or unlimited or (isinstance(limited, Estimate) and not limited.safe):  # else a limit may hold rows back

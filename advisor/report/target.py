@@ -9,11 +9,12 @@ from typing import Final, NamedTuple
 from advisor.catalogue import ranking
 from advisor.contract import Advice, Finding, Latencies, PlannedStep, Target, TargetVerdict
 from advisor.metrics import Estimate, Missing, measure, sure
+from advisor.metrics.backlog import grows
 from advisor.metrics.interval import shortest_stable_interval_ms
 from advisor.metrics.latency import held_back_ms
 from advisor.metrics.phases import budget
 from advisor.savings import exclude
-from advisor.savings.after import after, at_interval, at_load, can_be_modelled, now
+from advisor.savings.after import WAITING, after, at_interval, at_load, can_be_modelled, catches_up, now
 from advisor.statistics import rounded_up
 from advisor.vocabulary import TAKES
 from advisor.window import Window
@@ -59,6 +60,9 @@ def target(window: Window, findings: Sequence[Finding]) -> Target | None:
     if isinstance(today, Missing):
         return _unknown(window, stat, wanted, today)
     if today.at(stat) <= wanted:
+        excess = measure(window, "latency_target_excess_ms")
+        if isinstance(excess, Missing) and (grows(window) or sure(window, "limited_share") > 0):
+            return Target(stat=stat, ms=wanted, verdict="unknown", missing=excess.reason)
         return _reached(window, stat, wanted, today)
     search = Search(window, stat)
     ways = list(search.ways(_offers(findings)))
@@ -66,7 +70,8 @@ def target(window: Window, findings: Sequence[Finding]) -> Target | None:
     if reaching:
 
         def is_doubtful(way: Way) -> bool:
-            return search.ends(way.steps)[1] > wanted or not all(map(_measured, way.steps))
+            within = search.ends(way.steps)[1] <= wanted and all(map(_measured, way.steps))
+            return not within or search.falls_behind(way.steps)
 
         best = min(reaching, key=lambda way: (way.loses, is_doubtful(way), way.length, way.state.at(stat)))
         verdict: TargetVerdict = "may be reached" if is_doubtful(best) else "reached with steps"
@@ -168,6 +173,11 @@ class Search:
         """Return the shortest and the longest latency that the promises of these steps leave."""
         found = [self._after(steps, end).at(self._stat) for end in ("low", "likely", "high")]
         return min(found), max(found)
+
+    def falls_behind(self, steps: Sequence[Advice]) -> bool:
+        """Return whether the backlog grows on, so that the latency of today is not that of tomorrow."""
+        waits = any(step.saves_of in WAITING for step in steps)
+        return not waits and grows(self._window) and not catches_up(self._window, steps, self._budget, "low")
 
     def _after(self, steps: Sequence[Advice], end: str = "likely") -> Latencies:
         return after(self._window, steps, self._budget, end)

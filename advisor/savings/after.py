@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from advisor.contract import Advice, Latencies, Promise
 from advisor.metrics import Estimate, Missing, named, sure
+from advisor.metrics.backlog import keeps_up
 from advisor.metrics.capacity import lines
 from advisor.metrics.interval import advised_after_ms
 from advisor.metrics.latency import Mixture, mixture, mixture_quantiles, record_latency_ms, rows_with_spikes
@@ -21,7 +22,7 @@ from advisor.window import PHASES, Window
 SHORTEST_MS = 1.0
 INTERVAL = ("interval_wait_ms", "unwanted_interval_wait_ms")
 FETCHES = "kafka_fetch_wait_ms"
-_WAITING = ("backlog_wait_ms", "waiting_ms")
+WAITING = ("backlog_wait_ms", "waiting_ms")
 _Shorter: TypeAlias = tuple[float, float | np.ndarray]
 
 
@@ -55,7 +56,7 @@ def after(window: Window, steps: Sequence[Advice], budget: Mapping[str, float], 
     )
     gain = uncut.p99 - likely.p99  # all of it: in trials only the median gained less than the model says
     p99 -= gain - _calibrated(gain, gain, uncut.p99, steps, "likely")
-    if len(steps) == 1 and steps[0].saves_latency_ms is not None:
+    if len(steps) == 1 and steps[0].saves_latency_ms is not None and not catches_up(window, steps, budget, end):
         p50 = before.p50 - _of(steps[0].saves_latency_ms, end)  # as it is promised by itself
     mode = next((step for step in steps if step.saves_of == "record_latency_ms"), None)
     if mode is None:
@@ -65,11 +66,21 @@ def after(window: Window, steps: Sequence[Advice], budget: Mapping[str, float], 
     return Latencies(p50=p50, p99=max(p50, min(p99, left * before.p99)))
 
 
+def catches_up(window: Window, steps: Sequence[Advice], budget: Mapping[str, float], end: str) -> bool:
+    """Return whether a query that leaves more and more behind takes all that comes after the steps."""
+    mixed = mixture(window)
+    assert isinstance(mixed, Mixture)
+    ms = _shorter(mixed, steps, budget, end)[0] * waits_follow(window)[0]
+    return keeps_up(window, ms) and not keeps_up(window, 0.0)
+
+
 def _by_model(
     window: Window, mixed: Mixture, steps: Sequence[Advice], budget: Mapping[str, float], end: str
 ) -> tuple[Latencies, Latencies]:
     """Return the state by the model, not calibrated: with batches as long as today, and as short as after the steps."""
     cut, (surely, possibly) = _shorter(mixed, steps, budget, end), waits_follow(window)
+    if catches_up(window, steps, budget, end):
+        mixed = mixed._replace(start=mixed.start - mixed.waited, waited=0 * mixed.waited)
     follow = {"low": (surely,), "high": (possibly,)}.get(end, tuple({surely, possibly}))
     found = [_modelled(window, mixed, steps, cut, end, follows) for follows in follow]
     p50, p99 = (sum(each) / len(found) for each in zip(*((one.p50, one.p99) for one in found), strict=True))
@@ -195,14 +206,14 @@ def _rows_left(window: Window, mixed: Mixture, steps: Sequence[Advice], end: str
 
 def _waits_left(window: Window, steps: Sequence[Advice], end: str) -> float:
     """Return the share of the wait in the backlog that is left."""
-    saved = [_of(step.saves_latency_ms, end) for step in steps if step.saves_of in _WAITING]
+    saved = [_of(step.saves_latency_ms, end) for step in steps if step.saves_of in WAITING]
     waits = sure(window, "waiting_ms")
     return max(0.0, 1 - max(saved) / waits) if saved and waits > 0 else 1.0
 
 
 def _waits_otherwise(step: Advice) -> bool:
     """Whether the step spares a wait outside of the batch that is neither the interval's nor the backlog's."""
-    if step.saves_of is None or step.saves_of in (*INTERVAL, *_WAITING, "record_latency_ms"):
+    if step.saves_of is None or step.saves_of in (*INTERVAL, *WAITING, "record_latency_ms"):
         return False
     return named(step.saves_of).time == "latency"
 
