@@ -166,12 +166,16 @@ def test_shorter_batches_that_keep_up_end_the_backlog() -> None:
     assert found.estimated.low < 60 and found.estimated.value > 500
 
 
-def test_rows_of_later_waves_gain_what_those_of_the_first_cannot() -> None:
-    """The first rows are visible after 100 ms and gain no more than that; the last ones gain all 600 ms."""
-    saves = Saves(metric="add_batch_ms", stat="typical", share=(1, 1, 1))
-    waves = Mixture(*(np.array([number]) for number in (100.0, 2000.0, 1.0, 0.0, 0.0)), known=np.array([True]))
+@pytest.mark.parametrize(
+    ("metric", "waves", "gain"), [("add_batch_ms", 0.0, 350), ("state_waves_excess_ms", 600.0, 300)]
+)
+def test_rows_of_later_waves_gain_what_those_of_the_first_cannot(metric: str, waves: float, gain: float) -> None:
+    """The first rows are visible after 100 ms; the last ones gain all 600 ms, the first none where only waves go."""
+    saves = Saves(metric=metric, stat="typical", share=(1, 1, 1))
+    numbers = (100.0, 2000.0, 1.0, 0.0, waves, 0.0)
+    mixed = Mixture(*(np.array([number]) for number in numbers), known=np.array([True]))
     kept = window([BATCH] * 10, trigger="processing_time", trigger_interval_ms=2000)
-    assert gained(1100.0, waves, [Cut(600.0, follows=False)], saves, kept) == pytest.approx([1100 - 750])
+    assert gained(1100.0, mixed, [Cut(600.0, follows=False)], saves, kept) == pytest.approx([gain])
 
 
 def test_nothing_is_promised_of_a_latency_that_is_not_known() -> None:

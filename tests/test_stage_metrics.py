@@ -320,9 +320,13 @@ def test_waves_of_state_are_those_of_its_stages_where_these_were_seen(wall: floa
     assert ms(made, "state_waves_excess_ms") == 375
 
 
-@pytest.mark.parametrize(("stages", "sooner"), [((200,), 500 / 3), ((60, 150), 150 / 3), ((200, 30), 30 / 3)])
-def test_rows_reach_kafka_in_the_last_of_several_stages(stages: tuple[int, ...], sooner: float) -> None:
-    seen = [EVEN | {"wall_ms": wall, "last": True, "submitted": AT + timedelta(seconds=nth)}
+@pytest.mark.parametrize(
+    ("stages", "tasks", "sooner"),
+    [((200,), 2, 500 / 3), ((60, 150), 2, 150 / 3), ((200, 30), 2, 30 / 3), ((200,), 8, 500 * (1 / 12 + 3 / 8))],
+)
+def test_rows_reach_kafka_in_the_last_of_several_stages(stages: tuple[int, ...], tasks: int, sooner: float) -> None:
+    """The typical row of four waves is in Kafka a third of its own task before the middle wave ends."""
+    seen = [EVEN | {"tasks": tasks, "wall_ms": wall, "last": True, "submitted": AT + timedelta(seconds=nth)}
             for nth, wall in enumerate(stages)]  # fmt: skip
     rows = [BATCH | {"sink": "KafkaTable", "sources": [KAFKA]}] * 20
     found = opened(rows, dict.fromkeys(range(20), seen), stateful=False, sink="kafka", trigger="unspecified")

@@ -15,7 +15,7 @@ from advisor.metrics.operators import ARBITRARY, partitions
 from advisor.metrics.phases import DISCOVERY, summed
 from advisor.metrics.slow_batches import rhythm
 from advisor.metrics.state import state_commit_per_task_ms, state_waves_excess_ms
-from advisor.metrics.tasks import most
+from advisor.metrics.tasks import most, spread
 from advisor.metrics.units import milliseconds
 from advisor.statistics import median, zero_filled
 from advisor.window import Window
@@ -42,7 +42,8 @@ def record_latency_ms(window: Window) -> Quantiles:
     A batch takes what came until latestOffset asked, half way through that phase; its rows came uniformly over the gap
     g to the trigger before, and are visible when the sink has written them: latencies are uniform over [v, v + g], v =
     triggerExecution - latestOffset / 2 - commitOffsets, mixed over the batches by rows. Without state, rows reach Kafka
-    while the tasks run, by measurement a third of addBatch before its end, or of its last stage where several are seen;
+    while the tasks run, by measurement a third of addBatch before its end, or of its last stage where several are seen,
+    and of several waves of tasks, which share the rows, the typical one in the middle;
     with state they reach it as their task ends, of deduplication and joins before the task's state is committed, so
     that several waves of tasks spread them over addBatch x (1 - 1 / waves). A backlog comes on top: rows that wait over
     the pace at which the query takes them. With a backlog this is the latency of records that come now, not of
@@ -91,14 +92,16 @@ def rows_with_spikes(window: Window, mixed: Mixture, left: float) -> np.ndarray 
 class Mixture(NamedTuple):
     """Record latency per batch: uniform over [start, start + width] in ms, weighed by rows.
 
-    `waited`: the backlog's age within `start`. `early`: the share of what a shorter addBatch saves that shows no row
-    sooner. `known`: which of the window's batches have a latency; the other arrays hold one number for each of these.
+    `waited`: the backlog's age within `start`. `waves`: what several waves of state tasks add to `width`. `early`: the
+    share of what a shorter addBatch saves that shows no row sooner. `known`: which of the window's batches have a
+    latency; the other arrays hold one number for each of these.
     """
 
     start: np.ndarray
     width: np.ndarray
     rows: np.ndarray
     waited: np.ndarray
+    waves: np.ndarray
     early: np.ndarray
     known: np.ndarray
 
@@ -124,7 +127,7 @@ def mixture(window: Window) -> Mixture | Missing:
         return spread
     spread = np.minimum(spread, visible)
     start, width = visible - spread + waited, width + spread
-    return Mixture(start[known], width[known], rows[known], waited[known], _early(window)[known], known)
+    return Mixture(start[known], width[known], rows[known], waited[known], spread[known], _early(window)[known], known)
 
 
 def _follows_cold(window: Window) -> np.ndarray:
@@ -187,20 +190,31 @@ def _is_written_by_tasks(window: Window) -> bool:
 
 
 def _early(window: Window) -> np.ndarray:
-    """The third of addBatch in which rows are in Kafka already; it shrinks with addBatch, the last stage's does not."""
+    """The share of addBatch in which rows are in Kafka already; it shrinks with addBatch, the last stage's does not."""
     in_one_stage = np.bincount(window.stages["batch"], minlength=len(window)) <= 1
-    return VISIBLE_BEFORE_END * (in_one_stage & _is_written_by_tasks(window))
+    return _before_end(window) * (in_one_stage & _is_written_by_tasks(window))
+
+
+def _before_end(window: Window) -> np.ndarray:
+    """The share of a stage after the typical row is in Kafka: a third of its task, and half of the other waves."""
+    if not len(window.stages):
+        return np.full(len(window), VISIBLE_BEFORE_END)
+    waves = np.fmax(most(window, np.where(_is_last(window), spread(window).rounds, np.nan)), 1.0)
+    return VISIBLE_BEFORE_END / waves + (1 - 1 / waves) / 2
 
 
 def _written_before_end(window: Window) -> np.ndarray:
-    """How long before addBatch's end the typical row is in Kafka: a third of it, or of the last of several stages."""
+    """How long before addBatch's end the typical row is in Kafka: a share of it, or of the last of several stages."""
     whole, stages = summed(window, ("add_batch_ms",)), window.stages
     if not len(stages):
-        return VISIBLE_BEFORE_END * whole
-    ends = stages["submitted"] == most(window, stages["submitted"])[stages["batch"]]
-    last = most(window, np.where(ends, stages["wall_ms"], np.nan))
+        return _before_end(window) * whole
+    last = most(window, np.where(_is_last(window), stages["wall_ms"], np.nan))
     several = np.bincount(stages["batch"], minlength=len(window)) > 1
-    return VISIBLE_BEFORE_END * np.where(several & (last > 0), np.fmin(last, whole), whole)
+    return _before_end(window) * np.where(several & (last > 0), np.fmin(last, whole), whole)
+
+
+def _is_last(window: Window) -> np.ndarray:
+    return window.stages["submitted"] == most(window, window.stages["submitted"])[window.stages["batch"]]
 
 
 def _committed_after(window: Window) -> np.ndarray:

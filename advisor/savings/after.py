@@ -15,7 +15,7 @@ from advisor.metrics.capacity import lines
 from advisor.metrics.interval import advised_after_ms
 from advisor.metrics.latency import Mixture, mixture, mixture_quantiles, record_latency_ms, rows_with_spikes
 from advisor.savings.promise import HAS_PARTS, in_common, promise
-from advisor.savings.saving import AFTER_SINK, OF_RECORDS, of_records, waits_follow
+from advisor.savings.saving import AFTER_SINK, OF_RECORDS, OF_WAVES, of_records, waits_follow
 from advisor.statistics import zero_filled
 from advisor.window import PHASES, Window
 
@@ -23,7 +23,7 @@ SHORTEST_MS = 1.0
 INTERVAL = ("interval_wait_ms", "unwanted_interval_wait_ms")
 FETCHES = "kafka_fetch_wait_ms"
 WAITING = ("backlog_wait_ms", "waiting_ms")
-_Shorter: TypeAlias = tuple[float, float | np.ndarray]
+_Shorter: TypeAlias = tuple[float, float | np.ndarray, float | np.ndarray]
 
 
 def can_be_modelled(step: Advice) -> bool:
@@ -85,15 +85,16 @@ def _by_model(
     found = [_modelled(window, mixed, steps, cut, end, follows) for follows in follow]
     p50, p99 = (sum(each) / len(found) for each in zip(*((one.p50, one.p99) for one in found), strict=True))
     shorter = Latencies(p50=p50, p99=p99, interval_ms=found[0].interval_ms)
-    return _modelled(window, mixed, steps, (0.0, 0.0), end, surely) if cut[0] else shorter, shorter
+    return _modelled(window, mixed, steps, (0.0, 0.0, 0.0), end, surely) if cut[0] else shorter, shorter
 
 
 def _modelled(
     window: Window, mixed: Mixture, steps: Sequence[Advice], shorter: _Shorter, end: str, follows: bool
 ) -> Latencies:
     """Return the state by the model. `follows`: whether the time between triggers shrinks with the batch."""
-    cut, seen = shorter
+    cut, seen, waves = shorter
     each = _of_each(window, mixed, steps, end)
+    mixed = mixed._replace(width=mixed.width - np.minimum(waves * each, mixed.waves))
     rows, waited = _rows_left(window, mixed, steps, end), mixed.waited * _waits_left(window, steps, end)
     interval = window.facts.fixed_interval_ms
     if interval is not None and any(step.saves_of in INTERVAL for step in steps):
@@ -161,21 +162,24 @@ def _gaps(window: Window, mixed: Mixture) -> np.ndarray:
 
 
 def _shorter(mixed: Mixture, steps: Sequence[Advice], budget: Mapping[str, float], end: str) -> _Shorter:
-    """Return by how much batches are shorter, and by how much results are visible earlier."""
+    """Return by how much batches are shorter, results visible earlier, and waves of state tasks less apart."""
     saving = [at_best(step) for step in steps if step.saves_ms is not None and not step.ends_slow_batches]
     if not saving:
-        return 0.0, 0.0
+        return 0.0, 0.0, 0.0
     cut = _of(in_common(saving, budget), end)
     after_sink = sum(_of(one.saves_ms, end) * _part_after_sink(mixed, one, budget) for one in saving)
-    return cut, np.maximum(0.0, cut - after_sink)
+    of_waves = sum(_of(one.saves_ms, end) for one in saving if one.saves_of == OF_WAVES)
+    waves = np.minimum(of_waves, mixed.waves)
+    return cut, np.maximum(0.0, cut - after_sink - waves), waves
 
 
 def _of_each(window: Window, mixed: Mixture, steps: Sequence[Advice], end: str) -> np.ndarray:
-    """Return what each batch saves over what a typical one does: a wait for Kafka's fetches makes addBatch long."""
+    """Return what each batch saves over what a typical one does: waits for fetches, and waves, make addBatch long."""
     saved = {step.saves_of: _of(step.saves_ms, end) for step in steps if not step.ends_slow_batches}
     usual, whole, each = sure(window, "add_batch_ms"), sum(saved.values()), np.ones(len(window))
-    if saved.get(FETCHES) and usual > 0:
-        each += zero_filled(window.batches["add_batch_ms"] / usual - 1) * saved[FETCHES] / whole
+    grows = sum(saved.get(metric, 0.0) for metric in (FETCHES, OF_WAVES))
+    if grows and usual > 0:
+        each += zero_filled(window.batches["add_batch_ms"] / usual - 1) * grows / whole
     return each[mixed.known]
 
 

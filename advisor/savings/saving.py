@@ -26,6 +26,7 @@ _OF_GROWING: Final = OF_RECORDS.model_copy(update={"calibrated": None})
 """Of a query that falls behind until then: how late its records are depends on how long it ran, in trials too."""
 AFTER_SINK: Final = "commit_offsets_ms"
 IN_SINK: Final = ("add_batch_ms",)
+OF_WAVES: Final = "state_waves_excess_ms"
 
 
 def per_batch(saves: Saves | None, window: Window) -> Promise | Missing | None:
@@ -180,11 +181,13 @@ def _shorter(before: Mixture, cuts: Sequence[Cut], saves: Saves, window: Window)
     """Return start and width of the latencies, a row for each cut: results visible earlier, shorter waits, and no
     backlog if limited batches then take all that arrives.
 
-    Rows of the first of several waves are visible early already; rows of later waves gain what these cannot.
+    Rows of the first of several waves are visible early already; rows of later waves gain what these cannot. Fewer
+    waves show no row of the first one sooner.
     """
     ms, follows, at_once = (np.array(column)[:, np.newaxis] for column in zip(*cuts, strict=True))
-    start = before.start - _seen(ms, saves, window, before)
-    width = before.width - ms * follows + np.minimum(start, 0.0)
+    waves = np.minimum(ms, before.waves) * (saves.metric == OF_WAVES)
+    start = before.start - _seen(ms, saves, window, before) + waves
+    width = before.width - ms * follows - waves + np.minimum(start, 0.0)
     caught_up = [cut.follows and keeps_up(window, cut.ms) for cut in cuts]
     if any(caught_up):
         start = start - before.waited * np.array(caught_up)[:, np.newaxis]
