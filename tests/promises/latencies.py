@@ -120,7 +120,7 @@ def _run(
     spark: Any, place: str, name: str, query: Kafka, conf: Mapping[str, str], variant: OnTrial, kept: Path | None
 ) -> Run:
     set_up(spark, conf)
-    latency = early(query) if isinstance(query, other.KafkaCapped) else query.latency
+    latency = of_part(query.latency, 0.0, EARLY) if isinstance(query, other.KafkaCapped) else query.latency
     runner = Keeping(spark, query.build, BOUNDS, Permissions(sink=True), load(), latency)
     runner.place = kept
     return runner.run(variant, f"latency-{name}", f"{place}/{name}", warms_up=name == "warm-up")
@@ -133,15 +133,15 @@ def set_up(spark: Any, conf: Mapping[str, str]) -> None:
             spark.conf.set(key, value)
 
 
-def early(query: Kafka) -> Any:
-    """Latencies of the records that came early."""
+def of_part(latency: Any, begins: float, ends: float) -> Any:
+    """Latencies of the records that came in a part of the run: those of its first fifth from 0.0 to 0.2."""
 
     @contextmanager
-    def latency(setup: Setup) -> Iterator[Measured]:
-        with query.latency(setup) as measured:
-            yield lambda first, last: measured(first, first + EARLY * (last - first))
+    def measure(setup: Setup) -> Iterator[Measured]:
+        with latency(setup) as measured:
+            yield lambda first, last: measured(first + begins * (last - first), first + ends * (last - first))
 
-    return latency
+    return measure
 
 
 def told(run: Run, behind: bool) -> dict[str, Any]:
