@@ -30,6 +30,8 @@ LETTERS = 24_000
 """Of the longest text made of units of several letters: six times the largest bound of a repetition."""
 GROWS = 9.0
 """Four times the text takes four times as long in linear time, and 16 times in quadratic time."""
+LINEAR = 5.0
+"""What takes less than that of four times the text has no part that GROWS at four times as much again."""
 SHORTEST_S = 0.002
 """A shorter time shows no growth: a quadratic pattern takes longer for 2,000 units."""
 LONG = 24
@@ -183,7 +185,9 @@ def _grows(pattern: re.Pattern[Any], anchored: bool, prefix: str, unit: str, end
     else:  # of so few units the smaller text takes a quadratic pattern little time
         sizes, least = (max(FEW[-1], longest) // 4,), SHORTEST_S / 16
     first = cache(seconds)
-    return first(sizes[-1]) > least and any(_outgrows(seconds, first, size) for size in sizes)
+    if first(sizes[-1]) <= max(least, LINEAR * min(seconds(sizes[-1] // 4) for _ in range(3))):
+        return False
+    return any(_outgrows(seconds, first, size) for size in sizes)
 
 
 def _outgrows(seconds: Callable[[int], float], first: Callable[[int], float], size: int) -> bool:
