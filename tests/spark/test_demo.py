@@ -91,9 +91,10 @@ def with_ctrl_c() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-@pytest.mark.parametrize(
-    ("moment", "stop"), [("starting Spark", ctrl_c), ("as it is", ctrl_c), ("as it is", subprocess.Popen.terminate)]
-)
+TERMINATE = pytest.param("as it is", subprocess.Popen.terminate, marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize(("moment", "stop"), [("starting Spark", ctrl_c), ("as it is", ctrl_c), TERMINATE])
 def test_after_it_was_stopped_nothing_is_left(moment: str, stop: Any, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "advisor", "demo"]
     environment = {**os.environ, "TMPDIR": str(tmp_path)}

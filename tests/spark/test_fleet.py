@@ -32,6 +32,8 @@ pytestmark = [
 ]
 
 SAMPLES = Path(__file__).parents[2] / "sample_progress"
+SLOW = pytest.mark.slow
+"""Another row shows the same way through Spark."""
 
 
 @pytest.fixture(scope="module")
@@ -60,8 +62,9 @@ def rows(table: pa.Table) -> list[str]:
     return sorted(map(repr, table.to_pylist()))
 
 
-def test_all_samples_give_the_same_report(spark: Any) -> None:
-    one, other = plain(api.analyze(SAMPLES, spark=spark)), plain(api.analyze(SAMPLES))
+@pytest.mark.parametrize("family", [pytest.param("", marks=SLOW, id="all"), "healthy"])  # test_ranges.py asks all, too
+def test_samples_give_the_same_report(spark: Any, family: str) -> None:
+    one, other = (plain(api.analyze(SAMPLES / family, spark=each)) for each in (spark, None))
     assert one["input"] == other["input"]
     for ours, theirs in zip(one["queries"], other["queries"], strict=True):
         for key, value in theirs.items():
@@ -78,7 +81,9 @@ def test_all_forms_give_the_same_report_from_small_ranges(spark: Any, formats: P
     assert len(one["input"]["broken"]) + len(one["input"]["partial"]) > 3
 
 
-@pytest.mark.parametrize("limits", [{"last": "2s"}, {"until": "2026-03-01T02:00:00.700Z"}, {"set": ["task_slots=3"]}])
+@pytest.mark.parametrize(
+    "limits", [{"last": "2s", "set": ["task_slots=3"]}, pytest.param({"until": "2026-03-01T02:00:00.700Z"}, marks=SLOW)]
+)
 def test_what_is_asked_for_is_asked_on_the_cluster_too(spark: Any, formats: Path, limits: dict[str, Any]) -> None:
     path = formats / "marked" / "driver.log"
     assert plain(api.analyze(path, spark=spark, **limits)) == plain(api.analyze(path, **limits))
@@ -124,7 +129,7 @@ def test_an_address_where_nobody_finds_anything(spark: Any) -> None:
         api.analyze("viewfs://fleet/nowhere", spark=spark)
 
 
-@pytest.mark.parametrize("content", [b"", b"nothing at all\n"])
+@pytest.mark.parametrize("content", [pytest.param(b"", marks=SLOW), b"nothing at all\n"])
 def test_nothing_found_is_the_same_error(spark: Any, tmp_path: Path, content: bytes) -> None:
     (tmp_path / "a.log").write_bytes(content)
     with pytest.raises(InputError) as local:
@@ -147,7 +152,9 @@ def test_lines_about_falling_behind_are_told_alike(spark: Any, tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    "asked", [{"since": "2099-01-01"}, {"until": "2001-01-01"}, {"set": ["no-such:sink=kafka"]}], ids=str
+    "asked",
+    [{"since": "2099-01-01"}, pytest.param({"until": "2001-01-01"}, marks=SLOW), {"set": ["no-such:sink=kafka"]}],
+    ids=str,
 )
 def test_what_is_not_there_is_the_same_error(spark: Any, formats: Path, asked: dict[str, Any]) -> None:
     path = formats / "marked" / "driver.log"
@@ -186,12 +193,15 @@ class TestSavedTable:
         yield run
         shutil.rmtree(table)
 
-    def test_a_second_run_over_the_same_logs_adds_nothing(self, save: Any) -> None:
+    def test_a_second_run_over_the_same_logs_adds_nothing_to_the_folder_of_each_day(
+        self, save: Any, tmp_path: Path
+    ) -> None:
         first, counts = save()
         second, counts_again = save()
         assert counts_again == counts
         assert (first.input.bytes > 0, second.input.bytes) == (True, 0)
         assert second.queries == first.queries
+        assert [path.name for path in (tmp_path / "table" / "batches").glob("added=*/day=*")] == ["day=2026-03-01"]
 
     @pytest.mark.parametrize("stages", [True, False])
     def test_what_is_new_is_added(self, save: Any, logs: Path, stages: bool) -> None:
@@ -214,7 +224,7 @@ class TestSavedTable:
         _, after = save()
         assert after["batches"] == api.analyze_fleet(logs).input.events
 
-    @pytest.mark.parametrize(("name", "column"), [("files", "head"), ("batches", "partial")])
+    @pytest.mark.parametrize(("name", "column"), [("files", "head"), pytest.param("batches", "partial", marks=SLOW)])
     def test_a_table_of_another_version_is_refused(
         self, save: Any, spark: Any, tmp_path: Path, name: str, column: str
     ) -> None:
@@ -225,10 +235,6 @@ class TestSavedTable:
         older.rename(place)
         with pytest.raises(InputError, match=f"a table of another version, without the column {column}"):
             save()
-
-    def test_rows_stand_in_a_folder_for_each_day(self, save: Any, tmp_path: Path) -> None:
-        save()
-        assert [path.name for path in (tmp_path / "table" / "batches").glob("added=*/day=*")] == ["day=2026-03-01"]
 
     def test_rows_whose_data_files_are_gone_or_empty_are_read_again(self, save: Any, tmp_path: Path) -> None:
         first, counts = save()
