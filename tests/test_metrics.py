@@ -414,10 +414,8 @@ def test_every_metric_gives_a_number_or_a_reason_for_any_window() -> None:
             assert shown.missing or shown.unit, name
 
 
-@pytest.mark.parametrize("metric", METRICS.values(), ids=lambda metric: metric.name)
-def test_every_metric_says_what_it_is(metric: object) -> None:
-    assert metric.meaning  # type: ignore[attr-defined]
-    assert metric.name.split("_")[-1] or metric.unit  # type: ignore[attr-defined]
+def test_every_metric_says_what_it_is() -> None:
+    assert [metric.name for metric in METRICS.values() if not (metric.meaning and metric.unit)] == []
 
 
 @pytest.mark.parametrize(

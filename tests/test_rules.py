@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from advisor.catalogue import Catalogue, Example, Rule, Step, load
+from advisor.catalogue import Catalogue, Example, Rule, load
 from advisor.engine import Finding, judge, judge_rule
 from advisor.examples import failures, progress, run, window
 from advisor.metrics.units import milliseconds
@@ -122,11 +122,10 @@ def test_the_second_computation_of_a_sorted_result_is_told_with_its_time() -> No
     assert [milliseconds(1375.0) in one.says for one in (once, twice)] == [False, True]
 
 
-@pytest.mark.parametrize("step", SHIPPED.steps.values(), ids=lambda step: step.id)
-def test_a_step_that_takes_a_new_checkpoint_says_what_is_lost(step: Step) -> None:
-    if step.takes == "new_checkpoint":
-        assert re.search("state is lost|startingOffsets|new one|new checkpoint", step.costs)
-        assert "checkpoint" in str(step.undo)
+def test_a_step_that_takes_a_new_checkpoint_says_what_is_lost() -> None:
+    lost = re.compile("state is lost|startingOffsets|new one|new checkpoint")
+    steps = [step for step in SHIPPED.steps.values() if step.takes == "new_checkpoint"]
+    assert [step.id for step in steps if not lost.search(step.costs) or "checkpoint" not in str(step.undo)] == []
 
 
 def test_nobody_is_told_to_switch_off_deltas_statistics(catalogue: Catalogue) -> None:

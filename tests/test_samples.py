@@ -48,13 +48,23 @@ def first_screen(case: Path, query: QueryEntry, width: int) -> str:
     return terminal.report_as_text(msgspec.structs.replace(report(case).typed, queries=(query,)), width=width)
 
 
+def queries(case: Path) -> tuple[QueryEntry, ...]:
+    return report(case).typed.queries
+
+
 def fired(case: Path) -> set[str]:
     return {finding["rule"] for query in report(case).queries for finding in query["findings"]}
 
 
 @each_case
-def test_what_must_be_found_is_found(case: Path) -> None:
+def test_what_must_be_found_is_found_and_every_view_shows_it(case: Path) -> None:
     assert set(sample(case)["expect"]) <= fired(case)
+    assert report(case).data["input"]["broken"] == []
+    assert json.loads(report(case).to_json())["queries"]
+    assert markdown.report_as_markdown(report(case).typed)
+    words = " ".join(page(case).split())
+    assert words and ("nothing shows the jobs" not in words or not any(query.inside for query in queries(case)))
+    assert not re.search(r"\b(?:a (?:8|1[18]\b)|an (?!8|1[18])\d|100\.0 %|1 more tries)", words)
 
 
 @pytest.mark.parametrize("case", [c for c in CASES if c.parent.name == "healthy"], ids=lambda case: case.name)
@@ -64,40 +74,6 @@ def test_nothing_is_found_on_a_healthy_query(case: Path) -> None:
     verdicts = [query["verdict"] for query in report(case).queries]
     well = ("No rule found anything", "Nothing to judge", "Not judged yet", "nothing that needs a change")
     assert all(any(each in words for each in well) for words in verdicts)
-
-
-@each_case
-def test_nothing_is_broken_and_every_promise_is_in_order(case: Path) -> None:
-    assert report(case).data["input"]["broken"] == []
-    for query in report(case).queries:
-        for finding in query["findings"]:
-            for step in finding["steps"]:
-                for promise in (step["saves_ms"], step["saves_latency_ms"]):
-                    if promise is not None:
-                        known = [promise[end] for end in ("low", "expected", "high") if promise[end] is not None]
-                        assert known == sorted(known)
-
-
-@each_case
-def test_every_view_shows_it(case: Path) -> None:
-    assert json.loads(report(case).to_json())["queries"]
-    assert markdown.report_as_markdown(report(case).typed)
-    assert page(case)
-
-
-@each_case
-def test_a_step_that_needs_a_new_checkpoint_is_never_a_plain_yes(case: Path) -> None:
-    for query in report(case).queries:
-        steps = [step for finding in query["findings"] for step in finding["steps"]]
-        assert all(step["legal"] != "yes" for step in steps if step["takes"] == "new_checkpoint")
-
-
-@each_case
-def test_a_verdict_names_its_loss_once(case: Path) -> None:
-    for query in report(case).queries:
-        loss, best = query["screen"].get("loss"), query["best_step"]
-        if loss and best and loss.get("rule") == best["rule"]:
-            assert best["title"] not in query["verdict"]
 
 
 def test_every_stable_rule_has_a_sample() -> None:
@@ -122,54 +98,45 @@ def test_a_log_and_its_events_as_json_lines_are_the_same_table(case: Path, tmp_p
 
 
 @each_case
-def test_no_promise_takes_the_time_that_a_record_needs_for_its_own_batch(case: Path) -> None:
-    for query in report(case).typed.queries:
-        whole = query.metrics["trigger_execution_ms"].typical if query.window.batches else None
-        for step in (step for finding in query.findings for step in finding.steps if step.saves_in and whole):
-            left = whole - step.saves_ms.high if step.saves_ms else 0
-            if step.saves_latency_ms and left > 1:
-                assert step.saves_latency_ms.high < query.metrics["record_latency_ms"].p50
-
-
-@each_case
-def test_the_best_step_is_the_one_that_saves_most(case: Path) -> None:
-    for query in report(case).typed.queries:
-        sure = [step for finding in query.findings for step in finding.steps if step.legal == "yes"]
-        unchanged = [step for step in sure if step.semantics == "unchanged"]
-        saved = [step.saves_latency_ms.likely for step in unchanged if step.saves_latency_ms is not None]
-        best = query.best_step.advice if query.best_step else None
-        if best is not None and best.legal == "yes" and best.saves_latency_ms is not None:
-            assert best.saves_latency_ms.likely >= max(saved, default=0)
-
-
-@each_case
-def test_the_report_reads_well(case: Path) -> None:
-    words = " ".join(page(case).split())
-    assert "nothing shows the jobs" not in words or not any(query.inside for query in report(case).typed.queries)
-    assert not re.search(r"\b(?:a (?:8|1[18]\b)|an (?!8|1[18])\d|100\.0 %|1 more tries)", words)
-
-
-@each_case
 def test_the_first_screen_of_a_sample(case: Path) -> None:
-    for query, width in product(report(case).typed.queries, (80, 100)):
+    for query, width in product(queries(case), (80, 100)):
         alone = first_screen(case, query, width)
         screen = alone.partition("\n\n")[2].partition("More: --all")[0] + "More: --all"
         assert len(screen.splitlines()) <= 25
         assert not [line for line in screen.splitlines() if len(line) > width and not line.strip().startswith(CODE)]
         assert "nothing to do" not in alone.lower()
-    for query in report(case).typed.queries:
-        if query.window.batches:
-            assert query.screen.loss is not None
-            assert query.verdict.startswith((query.screen.calm or query.screen.loss).says)
-            assert query.screen.calm is None or "healthy" in case.parts or query.screen.wish
-            assert query.screen.loss.kind in LOSSES
-            assert sum(part.share for part in query.screen.goes_to) <= 1.01
+        # beside the best step stands a cheap one, whatever else there is no room for; the others are counted
+        cheap = [named for named in query.screen.also if named.cheap]
+        steps = {(finding.rule, step.id): step for finding in query.findings for step in finding.steps}
+        assert all(steps[named.rule, named.step].takes in ("nothing", "restart") for named in cheap)
+        if cheap and width == 80:
+            first = steps[cheap[0].rule, cheap[0].step].do
+            assert " ".join(first.split()) in " ".join(alone.split())
+    for query in (query for query in queries(case) if query.window.batches):
+        assert query.screen.loss is not None and query.screen.loss.kind in LOSSES
+        assert query.verdict.startswith((query.screen.calm or query.screen.loss).says)
+        assert query.screen.calm is None or "healthy" in case.parts or query.screen.wish
+        assert sum(part.share for part in query.screen.goes_to) <= 1.01
 
 
 @each_case
-def test_nothing_that_spark_refuses_is_advised(case: Path) -> None:
-    for query in report(case).typed.queries:
+def test_steps_are_in_order_and_legal_and_the_best_one_saves_most(case: Path) -> None:
+    for query in queries(case):
         steps = {(finding.rule, step.id): step for finding in query.findings for step in finding.steps}
+        best = query.best_step.advice if query.best_step else None
+        for step in steps.values():
+            assert step.legal != "yes" or step.takes != "new_checkpoint"
+            for promise in (step.saves_ms, step.saves_latency_ms):
+                known = (
+                    [end for end in (promise.low, promise.expected, promise.high) if end is not None] if promise else []
+                )
+                assert known == sorted(known)
+        sure = [step for step in steps.values() if step.legal == "yes" and step.semantics == "unchanged"]
+        saved = [step.saves_latency_ms.likely for step in sure if step.saves_latency_ms is not None]
+        if best is not None and best.legal == "yes" and best.saves_latency_ms is not None:
+            assert best.saves_latency_ms.likely >= max(saved, default=0)
+        if query.screen.loss and query.best_step and query.screen.loss.rule == query.best_step.rule:
+            assert query.best_step.title not in query.verdict  # which names the loss
         also = [steps[named.rule, named.step] for named in query.screen.also]
         assert all(step.legal != "no" for step in also)
         assert all(steps[one.rule, one.step].legal == "no" for one in query.screen.refused)
@@ -177,12 +144,10 @@ def test_nothing_that_spark_refuses_is_advised(case: Path) -> None:
 
 
 @each_case
-def test_a_cheap_step_that_takes_a_good_part_of_the_loss_is_never_left_out(case: Path) -> None:
-    """Beside the best step, whatever else the screen has no room for; the others are counted."""
-    for query in report(case).typed.queries:
-        cheap = [named for named in query.screen.also if named.cheap]
-        steps = {(finding.rule, step.id): step for finding in query.findings for step in finding.steps}
-        assert all(steps[named.rule, named.step].takes in ("nothing", "restart") for named in cheap)
-        if cheap:
-            first = steps[cheap[0].rule, cheap[0].step].do
-            assert " ".join(first.split()) in " ".join(first_screen(case, query, 80).split())
+def test_no_promise_takes_the_time_that_a_record_needs_for_its_own_batch(case: Path) -> None:
+    for query in queries(case):
+        whole = query.metrics["trigger_execution_ms"].typical if query.window.batches else None
+        for step in (step for finding in query.findings for step in finding.steps if step.saves_in and whole):
+            left = whole - step.saves_ms.high if step.saves_ms else 0
+            if step.saves_latency_ms and left > 1:
+                assert step.saves_latency_ms.high < query.metrics["record_latency_ms"].p50
