@@ -99,8 +99,7 @@ def test_a_teams_own_rules_come_beside_the_shipped_ones(tmp_path: Path, catalogu
     assert loaded.rules.keys() == catalogue.rules.keys() | {"XX001"}
     rule = loaded.rules["XX001"]
     assert (rule.file, rule.steps[0].home) == ("own/XX001-own-rule.yaml", "XX001")
-    assert rule.requires[0].operator == "is"
-    assert rule.requires[0].operand is False
+    assert (rule.requires[0].operator, rule.requires[0].operand) == ("is", False)
 
 
 def test_a_rule_asks_more_of_a_step_that_it_borrows(tmp_path: Path, catalogue: Catalogue) -> None:
@@ -147,12 +146,12 @@ def test_a_retired_id_is_never_used_again(tmp_path: Path, monkeypatch: pytest.Mo
     assert "XX001 was used for 'old-meaning' and is never used again" in wrong(tmp_path / "own", RULE)[0]
 
 
-def test_yaml_hides_nothing(tmp_path: Path) -> None:
-    folder = tmp_path / "own"
-    folder.mkdir()
-    (folder / "twice.yaml").write_text("id: XX001\nid: XX002\n", encoding="utf-8")
-    with pytest.raises(CatalogueError, match=r"own/twice\.yaml: line \d+: the key 'id' stands twice"):
-        load([folder])
+def test_yaml_hides_nothing_and_a_missing_directory_is_named(tmp_path: Path) -> None:
+    (tmp_path / "twice.yaml").write_text("id: XX001\nid: XX002\n", encoding="utf-8")
+    for place, said in ((tmp_path, r"twice\.yaml: line \d+: the key 'id' stands twice"),
+                        (tmp_path / "nowhere", "nowhere: no such directory")):  # fmt: skip
+        with pytest.raises(CatalogueError, match=said):
+            load([place])
 
 
 def test_yes_and_no_are_words(tmp_path: Path) -> None:
@@ -160,11 +159,6 @@ def test_yes_and_no_are_words(tmp_path: Path) -> None:
     (tmp_path / "XX001-own-rule.yaml").write_text(text, encoding="utf-8")
     rule = load([tmp_path]).rules["XX001"]
     assert {answer for example in rule.examples for answer in example.expect.steps.values()} == {"yes"}
-
-
-def test_a_missing_directory_is_named(tmp_path: Path) -> None:
-    with pytest.raises(CatalogueError, match="nowhere: no such directory"):
-        load([tmp_path / "nowhere"])
 
 
 def test_a_directory_that_is_named_twice_is_read_once(catalogue: Catalogue) -> None:
@@ -177,18 +171,12 @@ def test_falling_levels_mean_that_less_is_worse(tmp_path: Path) -> None:
     assert not load().rules["LG001"].falling
 
 
-def test_a_step_is_borrowed_with_its_own_conditions(catalogue: Catalogue) -> None:
+def test_a_step_is_borrowed_with_its_own_conditions_and_its_undo_is_a_step(catalogue: Catalogue) -> None:
     borrowed = next(step for step in catalogue.rules["CF002"].steps if step.id == "async-progress")
     assert borrowed == catalogue.rules["LG001"].steps[0] == catalogue.steps["async-progress"]
-    assert borrowed.home == "steps"
-
-
-def test_an_undo_is_a_step_and_its_own_undo_a_sentence(catalogue: Catalogue) -> None:
-    undo = catalogue.steps["async-progress"].undo
-    assert isinstance(undo, Step)
-    assert undo.id == "async-progress-off"
-    assert len(undo.stages) == 2
-    assert undo.undo == "Track progress asynchronously."
+    undo = borrowed.undo
+    assert isinstance(undo, Step) and borrowed.home == "steps"
+    assert (undo.id, len(undo.stages), undo.undo) == ("async-progress-off", 2, "Track progress asynchronously.")
 
 
 def test_a_rule_cannot_be_changed(catalogue: Catalogue) -> None:
@@ -210,14 +198,11 @@ def test_the_schema_knows_the_words_of_the_grammar() -> None:
     assert "step" in defined["SharedStep"]["required"]
 
 
-def test_what_is_generated_is_up_to_date(catalogue: Catalogue) -> None:
-    for name, text in generated(catalogue).items():
-        assert (rules_directory() / name).read_text("utf-8") == text, "run `make rules`"
-
-
-def test_both_generated_files_are_written(tmp_path: Path, catalogue: Catalogue) -> None:
+def test_what_is_generated_is_up_to_date_and_both_files_are_written(tmp_path: Path, catalogue: Catalogue) -> None:
+    made = generated(catalogue)
+    assert {name: (rules_directory() / name).read_text("utf-8") for name in made} == made, "run `make rules`"
     write(catalogue, tmp_path)
-    assert {path.name: path.read_text("utf-8") for path in tmp_path.iterdir()} == generated(catalogue)
+    assert {path.name: path.read_text("utf-8") for path in tmp_path.iterdir()} == made
 
 
 def test_the_rules_to_judge_by_are_those_that_are_checked_but_for_their_examples(
@@ -226,15 +211,11 @@ def test_the_rules_to_judge_by_are_those_that_are_checked_but_for_their_examples
     checked = load()
     monkeypatch.setitem(rules_to_judge_by.__globals__, "load", None)  # nothing of them needs the check
     quick = rules_to_judge_by()
-    assert quick.phases == checked.phases
-    assert quick.steps == checked.steps
-    assert list(quick.rules) == list(checked.rules)
+    assert (quick.phases, quick.steps, [*quick.rules]) == (checked.phases, checked.steps, [*checked.rules])
     for id, rule in checked.rules.items():
         without = [field for field in type(rule).model_fields if field != "examples"]
         assert [getattr(quick.rules[id], name) for name in without] == [getattr(rule, name) for name in without]
-    assert [list(rule.levels) for rule in quick.rules.values()] == [
-        list(rule.levels) for rule in checked.rules.values()
-    ]
+        assert [*quick.rules[id].levels] == [*rule.levels]
 
 
 def test_a_broken_file_among_the_projects_own_rules_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

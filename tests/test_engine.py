@@ -29,12 +29,22 @@ def judged(catalogue: Catalogue, batches: list[dict[str, Any]], rule: str = "LG0
     return judge_rule(catalogue.rules[rule], window(batches, interval_ms=interval, **known))
 
 
+def step_of(finding: Any, id: str = "async-progress") -> Any:
+    return next(step for step in finding.steps if step.id == id)
+
+
+def stateful(whole: int = 100, add_batch: int = 90, **operator: Any) -> dict[str, Any]:
+    """A batch of an aggregation."""
+    made = {"operatorName": "stateStoreSave", "commitTimeMs": 400, "numShufflePartitions": 8} | operator
+    return {"triggerExecution": whole, "addBatch": add_batch, "operators": [made]}
+
+
 def test_a_rule_fires_with_level_confidence_and_a_legal_step(catalogue: Catalogue) -> None:
     finding = judged(catalogue, [BATCH] * 60, **KNOWN)
     assert isinstance(finding, Finding)
     assert (finding.level, finding.confidence) == ("high", "high")
     assert finding.says.startswith("In a typical batch, 58 ms of 100 ms (58.0 %)")
-    assert next((step.id, step.legal) for step in finding.steps) == ("async-progress", "yes")
+    assert (finding.steps[0].id, finding.steps[0].legal) == ("async-progress", "yes")
 
 
 def test_a_setting_that_cannot_be_computed_says_why() -> None:
@@ -63,79 +73,76 @@ def test_a_command_names_the_checkpoint_where_its_path_is_known_and_plain(
 def test_a_trigger_is_set_in_words(catalogue: Catalogue) -> None:
     known = KNOWN | {"source": "kafka", "latency_target_ms": 20}
     finding = judged(catalogue, [BATCH] * 60, "TR004", **known)
-    step = next(step for step in finding.steps if step.id == "real-time-mode")
-    assert step.change.trigger == {"real_time": "1 minute"}
+    assert step_of(finding, "real-time-mode").change.trigger == {"real_time": "1 minute"}
+
+
+OLD_STORE = {"stateful": True, "state_store": "hdfs", "spark_version": "4.0.0"}
+ROCKSDB = {"stateful": True, "state_store": "rocksdb", "spark_version": "4.3.0"}
 
 
 def test_an_unknown_fact_is_named_once_in_a_step(catalogue: Catalogue) -> None:
-    operator = {"operatorName": "save", "commitTimeMs": 400, "numShufflePartitions": 8, "numStateStoreInstances": 8}
-    batch = {"triggerExecution": 100, "addBatch": 90, "operators": [operator]}
-    finding = judged(
-        catalogue, [batch] * 60, "ST001", stateful=True, state_store="rocksdb", spark_version="4.3.0", sink="noop"
-    )
-    step = next(step for step in finding.steps if step.id == "offline-state-repartition")
-    assert step.legal == "if"
-    assert step.unknown == ("task_slots",)
-    assert step.because.count("task_slots=") == 1
+    finding = judged(catalogue, [stateful(numStateStoreInstances=8)] * 60, "ST001", **ROCKSDB, sink="noop")
+    step = step_of(finding, "offline-state-repartition")
+    assert (step.legal, step.unknown, step.because.count("task_slots=")) == ("if", ("task_slots",), 1)
 
 
-def test_a_step_that_loses_the_state_is_not_offered_on_a_guess(catalogue: Catalogue) -> None:
-    operator = {"operatorName": "stateStoreSave", "commitTimeMs": 400, "numShufflePartitions": 8}
-    batch = {"triggerExecution": 100, "addBatch": 90, "operators": [operator]}
-    finding = judged(catalogue, [batch] * 60, "ST001", stateful=True, state_store="hdfs", spark_version="4.0.0")
+@pytest.mark.parametrize(
+    ("batch", "known"),
+    [
+        (stateful(), {}),  # it loses the state, and would be a guess
+        # partitions that meet as many slots need no fewer
+        (stateful(commitTimeMs=90, numShufflePartitions=2, numStateStoreInstances=2), {"task_slots_at_least": 2}),
+    ],
+)
+def test_fewer_partitions_are_not_offered(catalogue: Catalogue, batch: dict[str, Any], known: dict[str, Any]) -> None:
+    finding = judged(catalogue, [batch] * 60, "ST001", **OLD_STORE, **known)
     assert "fewer-state-partitions" not in {step.id for step in finding.steps}
 
 
 def test_steps_stand_in_the_order_of_what_they_save(catalogue: Catalogue) -> None:
-    operator = {"operatorName": "stateStoreSave", "commitTimeMs": 638, "numShufflePartitions": 8}
-    batch: dict[str, Any] = {"triggerExecution": 621, "addBatch": 540}
-    batch["operators"] = [operator | {"allUpdatesTimeMs": 90, "numRowsUpdated": 500}]
-    known = {"stateful": True, "state_store": "rocksdb", "changelog": False, "task_slots": 2, "sink": "kafka"}
-    finding = judged(catalogue, [batch] * 60, "ST001", spark_version="4.3.0", platform="open_source", **known)
+    batch = stateful(621, 540, commitTimeMs=638, allUpdatesTimeMs=90, numRowsUpdated=500)
+    known = {"changelog": False, "task_slots": 2, "sink": "kafka", "platform": "open_source"}
+    finding = judged(catalogue, [batch] * 60, "ST001", **ROCKSDB, **known)
     legal = [step.id for step in finding.steps if step.legal == "yes"]
     assert legal[:2] == ["offline-state-repartition", "changelog-checkpointing"]
 
 
 def test_one_batch_is_judged_and_says_so(catalogue: Catalogue) -> None:
     finding = judged(catalogue, [BATCH], **KNOWN)
-    assert finding.confidence == "low"
-    assert "one batch" in finding.says
+    assert finding.confidence == "low" and "one batch" in finding.says
+
+
+UNBOUND: dict[str, Any] = {"spark_version": None}
 
 
 @pytest.mark.parametrize(
     ("known", "legal", "because"),
     [
-        ({"stateful": True}, "no", "state"),
-        ({"sink": "foreach_batch"}, "no", "sink"),
-        ({"sink": "foreach", "spark_version": "4.2.1"}, "no", "4.3"),
-        ({"sink": "foreach"}, "yes", ""),
-        ({"trigger": "available_now"}, "no", "AvailableNow"),
-        ({"spark_version": "3.3.4"}, "no", "3.4"),
+        ({"stateful": True}, "no", "state"), ({"sink": "foreach_batch"}, "no", "sink"),
+        ({"sink": "foreach", "spark_version": "4.2.1"}, "no", "4.3"), ({"sink": "foreach"}, "yes", ""),
+        ({"trigger": "available_now"}, "no", "AvailableNow"), ({"spark_version": "3.3.4"}, "no", "3.4"),
+        # what is not known is named; on Databricks its runtime decides as well
+        *(({fact: None}, "if", f"--set {fact}=") for fact in ("stateful", "sink", "trigger", "spark_version")),
+        ({"platform": "databricks", "databricks_runtime": "11.3", "spark_version": "3.3.0"}, "yes", ""),
+        ({"platform": "databricks", "databricks_runtime": "10.4", "spark_version": "3.3.0"}, "no", ""),
+        # what holds for every trigger that is left is a yes
+        ({"trigger": None, "trigger_one_of": ("unspecified", "processing_time")}, "yes", ""),
+        ({"trigger": None, "trigger_one_of": ("once", "unspecified")}, "if", "trigger"),
+        # a version is known by its bounds
+        (UNBOUND | {"spark_version_below": "3.4"}, "no", "It needs Spark 3.4 or later; this is below 3.4"),
+        (UNBOUND | {"spark_version_below": "3.4", "databricks_runtime_below": "11.0", "platform": None}, "no",
+         "this is below 3.4"),
+        (UNBOUND | {"spark_version_at_least": "3.4", "spark_version_below": "4.0"}, "yes", ""),
+        (UNBOUND | {"spark_version_below": "4.0"}, "if", "spark_version is not known"),
     ],
-)
-def test_legality_of_asynchronous_progress(
+)  # fmt: skip
+def test_whether_spark_takes_asynchronous_progress(
     catalogue: Catalogue, known: dict[str, Any], legal: str, because: str
 ) -> None:
-    finding = judged(catalogue, [BATCH] * 60, **(KNOWN | known))
-    step = next(step for step in finding.steps if step.id == "async-progress")
-    assert step.legal == legal
-    assert because in (step.because or "")
-
-
-@pytest.mark.parametrize("unknown", ["stateful", "sink", "trigger", "spark_version"])
-def test_what_is_not_known_makes_a_step_an_if_and_names_the_fact(catalogue: Catalogue, unknown: str) -> None:
-    finding = judged(catalogue, [BATCH] * 60, **{k: v for k, v in KNOWN.items() if k != unknown})
-    step = next(step for step in finding.steps if step.id == "async-progress")
-    assert step.legal == "if"
-    assert unknown in step.unknown
-    assert f"--set {unknown}=" in step.because
-
-
-def test_on_databricks_the_runtime_decides_as_well(catalogue: Catalogue) -> None:
-    known = KNOWN | {"platform": "databricks", "databricks_runtime": "11.3", "spark_version": "3.3.0"}
-    assert judged(catalogue, [BATCH] * 60, **known).steps[0].legal == "yes"
-    older = known | {"databricks_runtime": "10.4"}
-    assert judged(catalogue, [BATCH] * 60, **older).steps[0].legal == "no"
+    given = {name: value for name, value in (KNOWN | known).items() if value is not None}
+    step = step_of(judged(catalogue, [BATCH] * 60, **given))
+    assert step.legal == legal and because in (step.because or "")
+    assert legal != "if" or any(name in because for name in step.unknown)
 
 
 def test_a_long_trigger_makes_it_low_whatever_the_share(catalogue: Catalogue) -> None:
@@ -144,15 +151,11 @@ def test_a_long_trigger_makes_it_low_whatever_the_share(catalogue: Catalogue) ->
     assert judged(catalogue, [row] * 60, **known).level == "low"
 
 
-def test_quiet_when_async_is_on(catalogue: Catalogue) -> None:
-    assert isinstance(judged(catalogue, [BATCH] * 60, **(KNOWN | {"async_progress": True})), NotApplicable)
-
-
-def test_skipped_with_the_fact_that_is_missing(catalogue: Catalogue) -> None:
-    known = {k: v for k, v in KNOWN.items() if k != "async_progress"}
+def test_quiet_when_async_is_on_and_skipped_with_the_fact_that_is_missing(catalogue: Catalogue) -> None:
+    known = {name: value for name, value in KNOWN.items() if name != "async_progress"}
+    assert isinstance(judged(catalogue, [BATCH] * 60, **known, async_progress=True), NotApplicable)
     skipped = judged(catalogue, [BATCH] * 60, "LG002", **known)
-    assert isinstance(skipped, Skipped)
-    assert "async_progress" in skipped.reason
+    assert isinstance(skipped, Skipped) and "async_progress" in skipped.reason
 
 
 def test_every_rule_is_told_once_and_a_silenced_one_as_silenced(catalogue: Catalogue) -> None:
@@ -200,13 +203,11 @@ def test_lines_limited_to_versions_while_the_version_is_not_known() -> None:
         condition(fact="sink", **{"in": ["kafka"]}, spark="<4.3", **{"else": "refused"}),
         condition(fact="sink", **{"in": ["kafka", "foreach"]}, spark=">=4.3", **{"else": "refused"}),
     ]
-    assert ask_all(lines, window([BATCH], sink="kafka")).holds is True
-    assert ask_all(lines, window([BATCH], sink="delta")).holds is False
-    some = ask_all(lines, window([BATCH], sink="foreach"))
-    assert some.holds is None
-    assert some.unknown == ["spark_version"]
-    assert ask_all(lines, window([BATCH], sink="foreach", spark_version="4.3.0")).holds is True
-    assert ask_all(lines, window([BATCH], sink="foreach", spark_version="4.2.9")).holds is False
+    told = {("kafka", None): True, ("delta", None): False, ("foreach", None): None, ("foreach", "4.3.0"): True,
+            ("foreach", "4.2.9"): False}  # fmt: skip
+    for (sink, version), holds in told.items():
+        found = ask_all(lines, window([BATCH], sink=sink, **({"spark_version": version} if version else {})))
+        assert (found.holds, found.unknown) == (holds, ["spark_version"] if holds is None else [])
 
 
 @pytest.mark.parametrize(
@@ -289,54 +290,11 @@ def test_a_team_adds_a_rule_by_adding_a_file(tmp_path: Path) -> None:
 
 
 def test_an_interval_names_the_fact_that_would_narrow_it_and_no_other(catalogue: Catalogue) -> None:
-    operator = {"operatorName": "save", "commitTimeMs": 40, "numShufflePartitions": 8, "numStateStoreInstances": 8}
-    batch = {"triggerExecution": 100, "addBatch": 90, "operators": [operator]}
-    known = {"stateful": True, "state_store": "hdfs", "spark_version": "4.0.0"}
-    without = judged(catalogue, [batch] * 60, "ST001", **known)
-    assert isinstance(without, Skipped)
-    assert "--set task_slots=..." in without.reason
-    shared = judged(catalogue, [batch] * 60, "ST001", **known, task_slots=8, slots_shared=True)
-    assert isinstance(shared, Skipped)
-    assert "--set" not in shared.reason
-
-
-def test_what_holds_for_every_trigger_that_is_left_is_yes(catalogue: Catalogue) -> None:
-    known = {name: value for name, value in KNOWN.items() if name != "trigger"}
-    steps = judged(catalogue, [BATCH] * 60, **known, trigger_one_of=("unspecified", "processing_time")).steps
-    assert next(step.legal for step in steps if step.id == "async-progress") == "yes"
-    steps = judged(catalogue, [BATCH] * 60, **known, trigger_one_of=("once", "unspecified")).steps
-    assert next(step.unknown for step in steps if step.id == "async-progress") == ("trigger",)
-
-
-@pytest.mark.parametrize(
-    ("bounds", "legal", "because"),
-    [
-        (
-            {"spark_version_below": "3.4", "platform": "open_source"},
-            "no",
-            "It needs Spark 3.4 or later; this is below 3.4",
-        ),
-        ({"spark_version_below": "3.4", "databricks_runtime_below": "11.0"}, "no", "this is below 3.4"),
-        ({"spark_version_at_least": "3.4", "spark_version_below": "4.0", "platform": "open_source"}, "yes", None),
-        ({"spark_version_below": "4.0", "platform": "open_source"}, "if", "spark_version is not known"),
-    ],
-)
-def test_a_version_is_known_by_its_bounds(
-    catalogue: Catalogue, bounds: dict[str, str], legal: str, because: str | None
-) -> None:
-    known = {name: value for name, value in KNOWN.items() if name not in ("spark_version", "platform")}
-    steps = judged(catalogue, [BATCH] * 60, **known, **bounds).steps
-    step = next(step for step in steps if step.id == "async-progress")
-    assert step.legal == legal
-    assert because is None or because in step.because
-
-
-def test_partitions_that_meet_as_many_slots_need_no_fewer(catalogue: Catalogue) -> None:
-    operator = {"operatorName": "save", "commitTimeMs": 90, "numShufflePartitions": 2, "numStateStoreInstances": 2}
-    batch = {"triggerExecution": 100, "addBatch": 90, "operators": [operator]}
-    known = {"stateful": True, "state_store": "hdfs", "spark_version": "4.0.0"}
-    steps = judged(catalogue, [batch] * 60, "ST001", **known, task_slots_at_least=2).steps
-    assert "fewer-state-partitions" not in [step.id for step in steps]
+    batch = stateful(commitTimeMs=40, numStateStoreInstances=8)
+    without = judged(catalogue, [batch] * 60, "ST001", **OLD_STORE)
+    shared = judged(catalogue, [batch] * 60, "ST001", **OLD_STORE, task_slots=8, slots_shared=True)
+    assert isinstance(without, Skipped) and "--set task_slots=..." in without.reason
+    assert isinstance(shared, Skipped) and "--set" not in shared.reason
 
 
 def test_what_rests_on_an_inferred_fact_is_less_sure_and_its_steps_are_no_plain_yes(catalogue: Catalogue) -> None:
