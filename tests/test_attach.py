@@ -85,6 +85,12 @@ def test_the_report_is_what_the_same_judge_says_of_the_same_events() -> None:
     assert entry["facts"]["stateful"] == {"value": False, "from": "user"}
     judged = plain(assemble(advisor.recorder.store.reading(), load(), advisor._options.asked))["queries"][0]
     assert judged | {"idle_since": None} == entry
+    assert report.typed.queries[0].metric("trigger_execution_ms").p50 == 100.0
+    assert "LG001" in set(report.findings["rule"])
+
+
+def test_forms_of_events_are_those_of_pyspark() -> None:
+    assert listened.started_of(started()) == (QUERY, RUN, "made", "2026-03-01T02:00:00.000Z")
 
 
 def test_attached_twice_is_attached_once_and_the_later_wishes_count() -> None:
@@ -134,19 +140,13 @@ def test_after_detaching_nothing_is_left_and_what_was_heard_can_still_be_asked_f
     again.detach()
 
 
-def test_the_advisor_of_a_stopped_session_is_forgotten() -> None:
+def test_the_advisor_of_a_stopped_session_is_forgotten_and_one_that_is_gone_no_hindrance() -> None:
     spark = session("stopped")
     advisor = attach(spark)
     spark.sparkContext._jsc = None
     attach(session("next")).detach()
     assert "classic:stopped" not in live._ATTACHED
-    advisor.detach()
-
-
-def test_a_session_that_is_gone_is_no_hindrance() -> None:
-    spark = session()
-    advisor = attach(spark)
-    spark.streams = None
+    spark.sparkContext._jsc, spark.streams = object(), None
     advisor.detach()
     assert advisor.recorder.worker.thread is None
 
@@ -217,11 +217,17 @@ def test_a_slow_query_is_judged_before_it_has_ten_batches(monkeypatch: pytest.Mo
     assert "LG001" in [notice.finding["rule"] for notice in heard]
 
 
-def test_without_on_finding_a_line_goes_through_logging(caplog: pytest.LogCaptureFixture) -> None:
+def test_without_on_finding_a_line_goes_through_logging_and_what_goes_wrong_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     with attach(session()) as advisor, caplog.at_level(logging.INFO, logger="advisor"):
         run(advisor, 100)
         advisor.report()
-    assert any("LG001" in record.message for record in caplog.records)
+        for _ in range(3):
+            advisor.recorder.trouble("history: token=abc: no space left")
+    said = [record.message for record in caplog.records]
+    assert any("LG001" in words for words in said)
+    assert said.count("history: token=*********(redacted) no space left") == 1 and "abc" not in str(said)
 
 
 def test_a_callback_that_raises_is_told_in_the_report_and_disturbs_nothing() -> None:
@@ -239,7 +245,14 @@ def test_a_callback_that_raises_is_told_in_the_report_and_disturbs_nothing() -> 
     assert report.queries[0]["batches"] == 100
 
 
-@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt(), GeneratorExit()])
+class NoWordsError(Exception):
+    """An error that cannot say what it is."""
+
+    def __str__(self) -> str:
+        raise NoWordsError
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt(), GeneratorExit(), NoWordsError()])
 def test_a_callback_that_wants_to_end_the_program_does_not_end_the_watch(error: BaseException) -> None:
     heard: list[str] = []
 
@@ -252,27 +265,9 @@ def test_a_callback_that_wants_to_end_the_program_does_not_end_the_watch(error: 
         advisor.report()
         advisor.onQueryTerminated(ended("no such table"))
     report = advisor.report()
-    assert len(heard) >= 1
-    assert report.queries[0]["batches"] == 100
-    assert report.queries[0]["state"] == "dead"
+    assert heard and (report.queries[0]["batches"], report.queries[0]["state"]) == (100, "dead")
     problems = [entry["problem"] for entry in report.data["session"]["problems"]]
     assert any(problem.startswith(f"on_finding: {type(error).__name__}") for problem in problems)
-
-
-class NoWordsError(Exception):
-    """An error that cannot say what it is."""
-
-    def __str__(self) -> str:
-        raise NoWordsError
-
-
-def test_a_callback_whose_error_has_no_words_is_told_by_its_name() -> None:
-    def fail(notice: Any) -> None:
-        raise NoWordsError
-
-    with attach(session(), on_finding=fail) as advisor:
-        run(advisor, 100)
-    assert "on_finding: NoWordsError" in advisor.recorder.problems
 
 
 def test_a_callback_that_does_not_return_holds_up_no_event(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -332,19 +327,11 @@ def test_watching_a_session_that_does_not_answer_ends_and_tells_why(monkeypatch:
     assert any(words.startswith("AttributeError") for words in advisor.recorder.problems)
 
 
-def test_what_goes_wrong_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
-    with attach(session()) as advisor, caplog.at_level(logging.WARNING, logger="advisor"):
-        for _ in range(3):
-            advisor.recorder.trouble("history: token=abc: no space left")
-    assert [record.message for record in caplog.records] == ["history: token=*********(redacted) no space left"]
-
-
 def test_a_callback_may_ask_for_the_report() -> None:
     asked: list[int] = []
     with attach(session(), on_finding=lambda notice: asked.append(len(advisor.report().queries))) as advisor:
         run(advisor, 100)
         advisor.report()
-    assert asked
     assert set(asked) == {1}
 
 
@@ -387,25 +374,23 @@ def told(levels: list[str | None], **others: Any) -> list[str]:
     return [notice.change for level in levels for notice in watch.see(seen(level, **others))]
 
 
-def test_a_finding_counts_when_judgements_agree() -> None:
-    assert told(["high"] * (TWICE - 1)) == []
-    assert told(["high"] * TWICE) == ["appeared"]
-    assert told(["high"] * 20) == ["appeared"]
-
-
-def test_a_finding_that_comes_and_goes_is_not_told_of() -> None:
-    assert told(["high", None] * 10) == []
-
-
-def test_a_finding_is_gone_after_several_judgements_without_it() -> None:
-    assert told(["low"] * TWICE + [None] * (THRICE - 1) + ["low"] * 5) == ["appeared"]
-    assert told(["low"] * TWICE + [None] * THRICE) == ["appeared", "gone"]
-
-
-def test_a_finding_worsens_and_a_lower_level_is_taken_without_a_word() -> None:
-    assert told(["low"] * TWICE + ["high"] * TWICE) == ["appeared", "worse"]
-    assert told(["high"] * TWICE + ["low", "high"] * 10) == ["appeared"]
-    assert told(["high"] * TWICE + ["low"] * THRICE + ["high"] * TWICE) == ["appeared", "worse"]
+@pytest.mark.parametrize(
+    ("levels", "changes"),
+    [
+        # a finding counts when judgements agree, and is not told of while it comes and goes
+        (["high"] * (TWICE - 1), []), (["high"] * TWICE, ["appeared"]), (["high"] * 20, ["appeared"]),
+        (["high", None] * 10, []),
+        # it is gone after several judgements without it
+        (["low"] * TWICE + [None] * (THRICE - 1) + ["low"] * 5, ["appeared"]),
+        (["low"] * TWICE + [None] * THRICE, ["appeared", "gone"]),
+        # it worsens, and a lower level is taken without a word
+        (["low"] * TWICE + ["high"] * TWICE, ["appeared", "worse"]),
+        (["high"] * TWICE + ["low", "high"] * 10, ["appeared"]),
+        (["high"] * TWICE + ["low"] * THRICE + ["high"] * TWICE, ["appeared", "worse"]),
+    ],
+)  # fmt: skip
+def test_what_is_told_of_a_finding(levels: list[str | None], changes: list[str]) -> None:
+    assert told(levels) == changes
 
 
 def test_what_another_finding_explains_is_not_told_of() -> None:
@@ -503,14 +488,6 @@ def test_in_real_time_mode_the_length_of_a_batch_is_no_latency() -> None:
     assert "real-time mode" in entry["metrics"]["record_latency_ms"]["missing"]
 
 
-def test_tidy_tables() -> None:
-    with attach(session()) as advisor:
-        run(advisor, 60)
-        report = advisor.report()
-    assert report.typed.queries[0].metric("trigger_execution_ms").p50 == 100.0
-    assert "LG001" in set(report.findings["rule"])
-
-
 def test_it_shows_itself_as_text_and_as_html_in_which_nothing_is_markup() -> None:
     evil = "<script>alert(1)</script>&\x1b[31m"
     with attach(session()) as advisor:
@@ -520,13 +497,9 @@ def test_it_shows_itself_as_text_and_as_html_in_which_nothing_is_markup() -> Non
             named.progress["name"] = evil
             advisor.onQueryProgress(named)
         html, text = advisor._repr_html_(), repr(advisor)
-    assert "<script" not in html
-    assert "&lt;script&gt;" in html
-    assert "\x1b" not in html + text
-    assert "asyncProgressTrackingEnabled" in html
-    assert "Do this first" in html
-    assert "walCommit" in text
-    assert text.startswith("a session, ")
+    assert "<script" not in html and "&lt;script&gt;" in html and "\x1b" not in html + text
+    assert "asyncProgressTrackingEnabled" in html and "Do this first" in html
+    assert text.startswith("a session, ") and "walCommit" in text
 
 
 def test_an_advisor_without_a_query_shows_itself_too() -> None:
@@ -556,10 +529,6 @@ def test_history_is_what_analyze_reads(tmp_path: Path) -> None:
     logged = analyze(tmp_path).queries[0]
     assert logged["metrics"] == live["metrics"]
     assert logged["budget"] == live["budget"]
-
-
-def test_forms_of_events_are_those_of_pyspark() -> None:
-    assert listened.started_of(started()) == (QUERY, RUN, "made", "2026-03-01T02:00:00.000Z")
 
 
 class Kept:
@@ -596,16 +565,6 @@ def test_watching_shows_the_report_again_after_news_and_ends_when_the_last_query
     assert (last.state, last.batches) == ("stopped", 90)
 
 
-def test_watching_where_nothing_runs_shows_the_report_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    with attach(session()) as advisor:
-        run(advisor, 30)
-        advisor.onQueryTerminated(ended())
-        seen = Kept()
-        monkeypatch.setattr(onscreen, "show", seen)
-        watch(advisor)
-    assert len(seen.shown) == 1
-
-
 def test_watching_a_session_keeps_what_was_wished_when_it_was_attached_to(monkeypatch: pytest.MonkeyPatch) -> None:
     spark, seen = session(), Kept()
     monkeypatch.setattr(onscreen, "show", seen)
@@ -613,7 +572,8 @@ def test_watching_a_session_keeps_what_was_wished_when_it_was_attached_to(monkey
         run(advisor, 30)
         advisor.onQueryTerminated(ended())
         watch(spark)
-    assert seen.shown[-1].typed.queries[0].facts["stateful"].origin == "user"
+    (shown,) = seen.shown  # nothing runs: once
+    assert shown.typed.queries[0].facts["stateful"].origin == "user"
 
 
 def test_interrupting_ends_the_watching_and_nothing_else(

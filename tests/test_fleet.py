@@ -53,10 +53,25 @@ def report(*entries: QueryEntry) -> dict[str, Any]:
     return made
 
 
-def test_a_saving_counts_as_often_as_batches_run() -> None:
-    (query,) = report(entry("a", finding("LG001", step("async", 50.0, 80.0)), interval_ms=2000.0))["queries"]
-    assert query["batches_per_hour"] == 1800
-    assert query["recoverable"] == {"expected": 90_000.0, "at_most": 144_000.0}
+ASYNC = finding("LG001", step("async", 10.0, 20.0))
+
+
+@pytest.mark.parametrize(
+    ("saves", "interval_ms", "per_hour", "wins"),
+    [
+        ((50.0, 80.0), 2000.0, 1800, (90_000.0, 144_000.0)),
+        ((None, 100.0), 1000.0, 3600, (0.0, 360_000.0)),  # a bound is no promise
+        ((10.0, 20.0), None, None, None),
+    ],
+)
+def test_a_saving_counts_as_often_as_batches_run(saves: Any, interval_ms: Any, per_hour: Any, wins: Any) -> None:
+    (query,) = report(entry("a", finding("LG001", step("async", *saves)), interval_ms=interval_ms))["queries"]
+    assert query["batches_per_hour"] == per_hour
+    assert query["recoverable"] == (wins and dict(zip(("expected", "at_most"), wins, strict=True)))
+
+
+def test_a_win_that_is_only_bounded_says_so() -> None:
+    assert view.per_hour(Wins(expected=0.0, at_most=360_000.0)) == "up to about 6.0 min an hour"
 
 
 def test_queries_stand_in_the_order_of_what_they_win_not_of_the_share() -> None:
@@ -87,13 +102,13 @@ def test_one_late_batch_is_not_behind(found: QueryEntry, behind: bool) -> None:
 
 
 def test_a_query_that_is_behind_comes_first_whatever_its_step_wins() -> None:
-    made = ranked(entry("a", finding("LG001", step("async", 10.0, 20.0))), late(5_100.0))
+    made = ranked(entry("a", ASYNC), late(5_100.0))
     assert [(query.name, query.recoverable is None) for query in made.queries] == [("late", True), ("a", False)]
 
 
 def test_one_change_never_wins_more_than_all_queries_together() -> None:
     first = finding("TR001", step("look", None, 0.0), step("async", 40.0, 50.0))
-    made = ranked(entry("a", first), entry("b", finding("LG001", step("async", 10.0, 20.0))))
+    made = ranked(entry("a", first), entry("b", ASYNC))
     assert made.recoverable == made.changes[0].recoverable == Wins(expected=180_000.0, at_most=252_000.0)
 
 
@@ -111,7 +126,7 @@ def test_batches_of_an_address_are_counted(files: int, opening: str) -> None:
 
 def test_a_change_adds_up_over_queries() -> None:
     made = report(
-        entry("a", finding("LG001", step("async", 10.0, 20.0))),
+        entry("a", ASYNC),
         entry("b", finding("LG001", step("async", 30.0, 40.0, legal="if"))),
         entry("c", finding("ST001", step("changelog", 35.0, 35.0))),
     )
@@ -123,14 +138,11 @@ def test_a_change_adds_up_over_queries() -> None:
     assert made["recoverable"]["expected"] == 270_000.0
 
 
-def test_a_step_that_spark_refuses_is_no_change() -> None:
-    assert report(entry("a", finding("LG001", step("async", 10.0, 20.0, legal="no"))))["changes"] == []
-
-
-def test_a_new_checkpoint_on_few_batches_is_no_change() -> None:
+def test_what_is_refused_or_needs_a_new_checkpoint_on_few_batches_is_no_change() -> None:
     new = step("new", 10.0, 20.0) | {"takes": "new_checkpoint"}
     unsure, sure = ({**finding("ST001", new), "confidence": confidence} for confidence in ("low", "high"))
-    assert [len(report(entry("a", one))["changes"]) for one in (unsure, sure)] == [0, 1]
+    refused = finding("LG001", step("async", 10.0, 20.0, legal="no"))
+    assert [len(report(entry("a", one))["changes"]) for one in (refused, unsure, sure)] == [0, 0, 1]
 
 
 def test_a_step_of_two_findings_counts_once() -> None:
@@ -139,19 +151,8 @@ def test_a_step_of_two_findings_counts_once() -> None:
     assert (change["queries"], change["recoverable"]["expected"]) == (1, 36_000.0)
 
 
-def test_a_bound_is_no_promise() -> None:
-    (query,) = report(entry("a", finding("SK003", step("delta", None, 100.0))))["queries"]
-    assert query["recoverable"] == {"expected": 0.0, "at_most": 360_000.0}
-    assert view.per_hour(Wins(**query["recoverable"])) == "up to about 6.0 min an hour"
-
-
-def test_without_an_interval_nothing_is_known_per_hour() -> None:
-    (query,) = report(entry("a", finding("LG001", step("async", 10.0, 20.0)), interval_ms=None))["queries"]
-    assert (query["batches_per_hour"], query["recoverable"]) == (None, None)
-
-
 def test_only_the_newest_run_of_a_query_counts() -> None:
-    old = entry("a", finding("LG001", step("async", 10.0, 20.0)))
+    old = entry("a", ASYNC)
     new = entry("a", run_id="newer", last="2026-03-02T00:00:00.000Z")
     died = entry("a", run_id="died", last=None, state="dead")
     assert [query["run_id"] for query in report(new, old)["queries"]] == ["newer"]
@@ -167,7 +168,7 @@ def test_what_was_not_judged_is_told_with_its_reason() -> None:
 
 
 def test_the_report_is_json() -> None:
-    made = report(entry("a", finding("LG001", step("async", 10.0, 20.0))))
+    made = report(entry("a", ASYNC))
     assert json.loads(json.dumps(made, allow_nan=False)) == made
 
 
@@ -187,7 +188,7 @@ Queries: those behind first, then by what their best step wins
 
 
 def test_the_text() -> None:
-    assert view.fleet_as_text(ranked(entry("a", finding("LG001", step("async", 10.0, 20.0))), entry("b|c"))) == TEXT
+    assert view.fleet_as_text(ranked(entry("a", ASYNC), entry("b|c"))) == TEXT
 
 
 def test_what_a_query_wins_whose_batches_tell_no_times_is_not_known() -> None:

@@ -53,8 +53,12 @@ def effect(found: Differences, name: str, stat: str = "typical") -> Any:
 
 
 def advised(before: Window) -> list[Advice]:
-    found = judge(before, load_catalogue(None)).findings
-    return [step for finding in found for step in finding.steps]
+    return [step for finding in judge(before, load_catalogue(None)).findings for step in finding.steps]
+
+
+def kept(before: Window, after: Window) -> dict[tuple[str, str], Any]:
+    """The promises of the steps that were made, by step and what they are of."""
+    return {(one.step, one.of): one for one in compare(before, after, advised(before)).promises}
 
 
 def test_a_faster_run_is_told_with_its_phases_and_its_latency() -> None:
@@ -88,21 +92,20 @@ def test_a_read_that_holds_the_write_is_compared_with_both() -> None:
     assert {"addBatch: source read", "addBatch: sink write"} < apart
 
 
-def test_the_same_settings_give_no_difference() -> None:
-    found = compare(run(SYNC, **LEGAL), run(SYNC, seed=7, **LEGAL))
-    assert found.verdict == "no difference"
-    assert found.says.startswith("No difference, or at most ")
-    assert not found.slower_by_more_than(0)
-    assert found.changed == ()
-
-
-def test_an_interval_that_is_too_wide_cannot_say() -> None:
-    found = compare(run(SYNC, count=12, noise=0.5, **LEGAL), run(SYNC, count=12, noise=0.5, seed=7, **LEGAL))
-    total = effect(found, "triggerExecution")
-    assert total.difference_ms.low < 0 < total.difference_ms.high
-    assert found.verdict == "cannot say"
-    assert found.says.startswith("Cannot say whether a typical batch is faster or slower")
-    assert not found.slower_by_more_than(0)
+@pytest.mark.parametrize(
+    ("how", "verdict", "says"),
+    [
+        ({}, "no difference", "No difference, or at most "),
+        ({"count": 12, "noise": 0.5}, "cannot say", "Cannot say whether a typical batch is faster or slower"),
+    ],
+)
+def test_the_same_settings_give_no_difference_or_an_interval_too_wide(
+    how: dict[str, Any], verdict: str, says: str
+) -> None:
+    found = compare(run(SYNC, **how, **LEGAL), run(SYNC, seed=7, **how, **LEGAL))
+    total = effect(found, "triggerExecution").difference_ms
+    assert (found.verdict, found.changed, found.slower_by_more_than(0)) == (verdict, (), False)
+    assert found.says.startswith(says) and total.low < 0 < total.high
 
 
 def test_two_comparisons_of_the_same_windows_are_equal() -> None:
@@ -171,26 +174,24 @@ def test_an_effect_at_another_load_is_the_effect_of_the_change_alone() -> None:
 
 def test_without_a_fit_another_load_is_not_comparable() -> None:
     found = compare(loaded(1000), loaded(1400, seed=1))
-    assert found.verdict == "not comparable"
+    assert (found.verdict, found.slower_by_more_than(0)) == ("not comparable", False)
     assert "the trigger is not known" in found.says
-    assert not found.slower_by_more_than(0)
 
 
-def test_a_batch_that_is_faster_with_more_rows_is_faster() -> None:
-    found = compare(run(SYNC, rows=100, interval_ms=200), run(ASYNC, rows=150, seed=1, interval_ms=200))
-    assert found.load is not None and found.load.kind == "differs"
-    assert found.verdict == "faster"
-
-
-def test_rows_that_only_follow_the_batch_are_the_same_load() -> None:
-    found = compare(run(SYNC), run(ASYNC, seed=1))
-    assert found.load is not None and found.load.kind == "same"
-    assert "1,000" in found.says and "rows per second" in found.says
-
-
-def test_batches_that_a_limit_fills_are_the_same_load() -> None:
-    found = compare(run(SYNC, rows=500), run(ASYNC, rows=500, seed=1))
-    assert found.load is not None and found.load.says == "at the same load (500 rows per batch)"
+@pytest.mark.parametrize(
+    ("before", "after", "kind", "says"),
+    [
+        # a batch that is faster with more rows is faster
+        ({"rows": 100, "interval_ms": 200}, {"rows": 150, "interval_ms": 200}, "differs", ""),
+        # rows that only follow the batch, and batches that a limit fills
+        ({}, {}, "same", "1,000 rows per second"),
+        ({"rows": 500}, {"rows": 500}, "same", "at the same load (500 rows per batch)"),
+    ],
+)
+def test_the_load_beside_a_faster_batch(before: Any, after: Any, kind: str, says: str) -> None:
+    found = compare(run(SYNC, **before), run(ASYNC, seed=1, **after))
+    assert found.load is not None and (found.load.kind, found.verdict) == (kind, "faster")
+    assert says in found.load.says
 
 
 def test_a_source_that_is_read_twice_is_no_double_load() -> None:
@@ -236,29 +237,23 @@ def test_what_changed_and_what_only_one_side_tells() -> None:
     assert changed[0].after == FactEntry(value=True, origin="user")
 
 
-def test_a_promise_is_kept() -> None:
+def test_a_promise_is_kept_or_broken() -> None:
     before = run(SYNC, async_progress=False, **LEGAL)
     after = run(ASYNC, seed=1, async_progress=True, async_progress_interval_ms=1000, **LEGAL)
-    kept = {one.of: one for one in compare(before, after, advised(before)).promises if one.step == "async-progress"}
-    assert {of: one.verdict for of, one in kept.items()} == {"batch": "kept", "record": "kept"}
-    assert kept["batch"].measured_ms is not None
-    assert kept["batch"].predicted_ms.low - 3 < kept["batch"].measured_ms.low
-
-
-def test_a_promise_is_broken() -> None:
-    before = run(SYNC, async_progress=False, **LEGAL)
-    after = run(SYNC | {"walCommit": 20}, seed=1, async_progress=True, **LEGAL)
-    kept = compare(before, after, advised(before)).promises
-    assert {one.of: one.verdict for one in kept if one.step == "async-progress"}["batch"] == "broken"
+    found = kept(before, after)
+    batch = found["async-progress", "batch"]
+    assert (batch.verdict, found["async-progress", "record"].verdict) == ("kept", "kept")
+    assert batch.measured_ms is not None and batch.predicted_ms.low - 3 < batch.measured_ms.low
+    slow = run(SYNC | {"walCommit": 20}, seed=1, async_progress=True, **LEGAL)
+    assert kept(before, slow)["async-progress", "batch"].verdict == "broken"
 
 
 def test_a_promise_that_cannot_be_judged_yet_says_how_many_batches_more() -> None:
     before = run(SYNC, count=25, noise=0.6, async_progress=False, **LEGAL)
     after = run(ASYNC | {"addBatch": 30}, count=25, noise=0.6, seed=1, async_progress=True, **LEGAL)
-    kept = compare(before, after, advised(before)).promises
-    assert {one.verdict for one in kept} <= {"cannot say yet", "kept", "broken"}
-    few = compare(before, run(ASYNC, count=4, async_progress=True, **LEGAL), advised(before)).promises
-    assert [(one.verdict, one.more_batches) for one in few if one.of == "batch"] == [("cannot say yet", 6)]
+    assert {one.verdict for one in kept(before, after).values()} <= {"cannot say yet", "kept", "broken"}
+    few = kept(before, run(ASYNC, count=4, async_progress=True, **LEGAL))
+    assert [(one.verdict, one.more_batches) for (_, of), one in few.items() if of == "batch"] == [("cannot say yet", 6)]
 
 
 def sparse(phases: Mapping[str, float], **how: Any) -> Window:
@@ -275,15 +270,14 @@ def test_two_steps_that_were_made_at_once_promise_in_common() -> None:
     """Each alone would seem to have saved what both did."""
     before = sparse(SYNC | {"addBatch": 400}, async_progress=False, kafka_fetch_max_wait_ms=500, **LEGAL)
     after = sparse(ASYNC, async_progress=True, async_progress_interval_ms=1000, kafka_fetch_max_wait_ms=10, **LEGAL)
-    kept = compare(before, after, advised(before)).promises
-    assert [(one.step, one.of, one.verdict) for one in kept] == [("kafka-fetch-wait + async-progress", "batch", "kept")]
+    found = {made: one.verdict for made, one in kept(before, after).items()}
+    assert found == {("kafka-fetch-wait + async-progress", "batch"): "kept"}
 
 
 def test_a_step_that_was_not_made_has_no_promise_to_keep() -> None:
     before = run(SYNC, async_progress=False, **LEGAL)
-    assert compare(before, run(ASYNC, async_progress=False, **LEGAL), advised(before)).promises == ()
-    other_trigger = LEGAL | {"trigger": "processing_time"}
-    assert compare(before, run(ASYNC, async_progress=False, **other_trigger), advised(before)).promises == ()
+    for trigger in ("unspecified", "processing_time"):
+        assert kept(before, run(ASYNC, async_progress=False, **LEGAL | {"trigger": trigger})) == {}
 
 
 def test_a_trigger_that_became_what_was_advised_is_a_step_made() -> None:
@@ -292,14 +286,12 @@ def test_a_trigger_that_became_what_was_advised_is_a_step_made() -> None:
     step = next(step for step in advised(before) if step.id == "interval-no-longer-than-needed")
     advised_ms = int(str(step.change.trigger["processing_time"]).split()[0])
     after = loaded(advised_ms, seed=1, interval_ms=advised_ms, **known | {"trigger_interval_ms": advised_ms})
-    kept = compare(before, after, [step]).promises
-    assert [(one.step, one.of, one.verdict) for one in kept] == [(step.id, "record", "kept")]
+    promises = compare(before, after, [step]).promises
+    assert [(one.step, one.of, one.verdict) for one in promises] == [(step.id, "record", "kept")]
 
 
 def test_real_time_mode_is_no_slower_batch() -> None:
     before, real_time = run(SYNC, **LEGAL), run({"addBatch": 5000}, **LEGAL | {"trigger": "real_time"})
     found = compare(before, real_time, advised(before))
-    assert found.verdict == "not comparable"
-    assert "real-time mode" in found.says
-    assert not found.slower_by_more_than(5)
-    assert not compare(real_time, before).effects
+    assert (found.verdict, found.slower_by_more_than(5)) == ("not comparable", False)
+    assert "real-time mode" in found.says and not compare(real_time, before).effects
