@@ -151,19 +151,16 @@ class TestConfs:
         assert "x7" not in str(from_conf("spark.databricks.service.token", "x7"))
 
     @pytest.mark.parametrize(
-        "key",
+        ("key", "ignored"),
         [
-            "asyncProgressTrackingEnabled",
-            "spark.asyncProgressTrackingEnabled",
-            "spark.sql.streaming.asyncProgressTracking",
+            ("asyncProgressTrackingEnabled", True), ("spark.asyncProgressTrackingEnabled", True),
+            ("spark.sql.streaming.asyncProgressTracking", True),
+            ("spark.sql.streaming.realTimeMode.asyncProgressTrackingByDefault.enabled", False),
         ],
-    )
-    def test_async_tracking_as_a_configuration_is_ignored(self, key: str) -> None:
-        assert ("ignored_async_setting", key) in from_conf(key, "true")
-
-    def test_the_one_async_configuration_that_spark_knows_is_not_ignored(self) -> None:
-        key = "spark.sql.streaming.realTimeMode.asyncProgressTrackingByDefault.enabled"
-        assert [name for name, _ in from_conf(key, "true")] == [f"conf:{key}"]
+    )  # fmt: skip
+    def test_async_tracking_as_a_configuration_is_ignored(self, key: str, ignored: bool) -> None:
+        told = [one for one in from_conf(key, "true") if one[0] != f"conf:{key}"]
+        assert told == [("ignored_async_setting", key)] * ignored
 
     def test_only_exact_databricks_keys_are_placebos(self) -> None:
         key = "spark.databricks.streaming.statefulOperator.asyncCheckpoint.enabled"
@@ -175,18 +172,20 @@ class TestConfs:
     def test_all_settings_without_a_placebo_is_knowledge(self) -> None:
         assert from_confs({}, "event_log") == {"ignored_databricks_setting": Known(None, "event_log")}
 
-    def test_writer_options_count_in_exactly_this_spelling(self) -> None:
-        assert dict(from_writer_options({"ASYNCPROGRESSTRACKINGENABLED": "true"})) == {
-            "async_progress": False,
-            "ignored_async_setting": "ASYNCPROGRESSTRACKINGENABLED",
-        }
-        assert dict(from_writer_options({"asyncProgressTrackingEnabled": "true"})) == {
-            "async_progress": True,
-            "ignored_async_setting": None,
-            "async_progress_interval_ms": 1000,
-        }
-        options = {"asyncProgressTrackingEnabled": "true", "asyncProgressCheckpointingInterval": "5000"}
-        assert dict(from_writer_options(options))["ignored_async_setting"] == "asyncProgressCheckpointingInterval"
+    @pytest.mark.parametrize(
+        ("options", "told"),
+        [
+            ({"ASYNCPROGRESSTRACKINGENABLED": "true"},
+             {"async_progress": False, "ignored_async_setting": "ASYNCPROGRESSTRACKINGENABLED"}),
+            ({"asyncProgressTrackingEnabled": "true"},
+             {"async_progress": True, "ignored_async_setting": None, "async_progress_interval_ms": 1000}),
+            ({"asyncProgressTrackingEnabled": "true", "asyncProgressCheckpointingInterval": "5000"},
+             {"async_progress": True, "ignored_async_setting": "asyncProgressCheckpointingInterval",
+              "async_progress_interval_ms": 1000}),
+        ],
+    )  # fmt: skip
+    def test_writer_options_count_in_exactly_this_spelling(self, options: Any, told: dict[str, Any]) -> None:
+        assert dict(from_writer_options(options)) == told
 
 
 class TestComputed:
@@ -251,9 +250,19 @@ class TestComputed:
         sources = [{"description": f"FileStreamSource[{folder}]"} for folder in folders]
         assert values(computed(frame([BATCH | {"sources": sources}]))).get("source_scheme") == scheme
 
-    def test_databricks_shows_in_its_phases(self) -> None:
-        assert values(computed(frame([BATCH | {"commitBatch": 5}])))["platform"] == "databricks"
-        assert "platform" not in computed(frame([BATCH]))
+    @pytest.mark.parametrize(
+        ("more", "platform"),
+        [
+            ({"commitBatch": 5}, "databricks"), ({}, None),  # by its phases, or by a source that only it has
+            *(({"sources": [source | {"numInputRows": 100}]}, "databricks") for source in (
+                {"description": "CloudFilesSource[/landing]"},
+                {"description": "KafkaV2[Subscribe[a]]", "metrics": {"estimatedTotalBytesBehindLatest": "0.0"}},
+                {"description": "DeltaSource[s3://a/b]", "metrics": {"numFilesOutstanding": "4"}},
+            )),
+        ],
+    )  # fmt: skip
+    def test_databricks_shows_in_its_batches(self, more: dict[str, Any], platform: str | None) -> None:
+        assert values(computed(frame([BATCH | more]))).get("platform") == platform
 
     @pytest.mark.parametrize(
         ("description", "kind"),
@@ -622,12 +631,7 @@ class TestBounds:
             (WHOLE | {"getOffset": 2}, {"batchId": None}, None, "2.3"),
             (WHOLE | {"getOffset": 2}, {}, None, "3.4"),
             (WHOLE | {"getOffset": 2, "sources": [OLD_KAFKA]}, {}, None, "3.0"),
-            (
-                WHOLE | {"getOffset": 2, "sources": [OLD_KAFKA, {"description": "TextSocketSource[...]"}]},
-                {},
-                None,
-                "3.4",
-            ),
+            (WHOLE | {"getOffset": 2, "sources": [OLD_KAFKA, SOCKET]}, {}, None, "3.4"),
             (WHOLE | {"otherPhases": {"getEndOffset": 0, "setOffsetRange": 1}}, {}, "2.4", "3.0"),
             (WHOLE | {"latestOffset": 4, "operators": [OPERATOR]}, {}, "3.0", "3.2"),
             (WHOLE | {"latestOffset": 4, "operators": [OPERATOR | {"commitTimeMs": 9}]}, {}, "3.2", "3.4"),
@@ -667,19 +671,6 @@ class TestBounds:
     )
     def test_bounds_in_words(self, least: str | None, below: str | None, words: str | None) -> None:
         assert version_in_words(least, below) == words
-
-    @pytest.mark.parametrize(
-        "source",
-        [
-            {"description": "CloudFilesSource[/landing]"},
-            {"description": "KafkaV2[Subscribe[a]]", "metrics": {"estimatedTotalBytesBehindLatest": "0.0"}},
-            {"description": "DeltaSource[s3://a/b]", "metrics": {"numFilesOutstanding": "4"}},
-        ],
-    )
-    def test_sources_that_only_databricks_has(self, source: dict[str, Any]) -> None:
-        assert (
-            values(computed(frame([WHOLE | {"sources": [source | {"numInputRows": 100}]}])))["platform"] == "databricks"
-        )
 
     @pytest.mark.parametrize(
         ("name", "source"),
