@@ -7,6 +7,7 @@ import random
 import subprocess
 import sys
 import weakref
+from datetime import datetime, timezone
 from typing import Any
 
 import numpy as np
@@ -64,14 +65,10 @@ def test_the_schema_of_sightings_is_that_of_a_sighting() -> None:
 
 def test_a_row() -> None:
     made_row = row()
-    assert made_row["add_batch_ms"] == 220
-    assert made_row["commit_batch_ms"] is None
-    assert made_row["other_phases"] in (None, [])
-    assert made_row["idle"] is False
-    assert made_row["real_time"] is False
+    wanted = {"add_batch_ms": 220, "commit_batch_ms": None, "idle": False, "real_time": False, "event_time_max": None,
+              "file": "made.log", "offset": 0, "log": "made.log"}  # fmt: skip
+    assert {name: made_row[name] for name in wanted} == wanted and not made_row["other_phases"]
     assert made_row["watermark"].isoformat() == "2026-03-01T01:59:00+00:00"
-    assert made_row["event_time_max"] is None
-    assert (made_row["file"], made_row["offset"], made_row["log"]) == ("made.log", 0, "made.log")
     (operator,) = made_row["operators"]
     assert (operator["name"], operator["commit_ms"], operator["store_instances"]) == ("stateStoreSave", 90, 2)
     (source,) = made_row["sources"]
@@ -81,15 +78,8 @@ def test_a_row() -> None:
 
 def test_no_events_make_an_empty_table() -> None:
     empty = build([], [], "a.log", "a")
-    assert empty.schema == SCHEMA
-    assert not len(empty)
-    assert list(to_pandas(empty)) == SCHEMA.names
-    assert not len(Batches.of(empty).operators)
-
-
-def test_events_without_operators_and_sources() -> None:
-    bare = row(stateOperators=[], sources=[], sink=None)
-    assert (bare["operators"], bare["sources"], bare["sink"], bare["sink_rows"]) == ([], [], None, None)
+    assert empty.schema == SCHEMA and not len(empty)
+    assert list(to_pandas(empty)) == SCHEMA.names and not len(Batches.of(empty).operators)
 
 
 def test_different_events_in_one_table() -> None:
@@ -101,9 +91,23 @@ def test_different_events_in_one_table() -> None:
     assert found["idle"].to_pylist() == [False, False, True]
 
 
-def test_a_sink_that_does_not_count() -> None:
-    assert row(sink={"description": "x", "numOutputRows": -1})["sink_rows"] is None
-    assert row(sink={"description": "x", "numOutputRows": 0})["sink_rows"] == 0
+ODD_TIMES = {"watermark": "+292278994-08-17T07:12:55.807Z", "max": "2026-03-01T02:00:00.000Z"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"stateOperators": [], "sources": [], "sink": None},
+         {"operators": [], "sources": [], "sink": None, "sink_rows": None}),
+        ({"sink": {"description": "x", "numOutputRows": -1}}, {"sink_rows": None}),
+        ({"sink": {"description": "x", "numOutputRows": 0}}, {"sink_rows": 0}),
+        ({"eventTime": ODD_TIMES}, {"watermark": None, "event_time_max": datetime(2026, 3, 1, 2, tzinfo=timezone.utc)}),
+    ],
+    ids=["no operators and sources", "a sink that does not count", "no rows", "a watermark at the end of time"],
+)  # fmt: skip
+def test_what_a_row_lacks(changes: dict[str, Any], told: dict[str, Any]) -> None:
+    found = row(**changes)
+    assert {name: found[name] for name in told} == told
 
 
 def test_credentials_in_descriptions_are_hidden() -> None:
@@ -120,36 +124,32 @@ def test_a_watermark_behind_the_year_9999_is_its_end(year: str) -> None:
     assert (odd["watermark"].year, odd["event_time_max"].year) == (9999, 2026)
 
 
-def test_the_numbers_of_a_metric_may_come_and_go() -> None:
-    rows = []
-    for metrics in ({"a": 1, "b": 2}, {}, {"b": 3}, {"b": 4, "a": 5.5}):
-        event = changed()
-        event["stateOperators"][0]["customMetrics"] = metrics
-        rows.append(event)
-    spread = Batches.of(table(rows)).operators
-    np.testing.assert_array_equal(spread["custom:a"], [1, np.nan, np.nan, 5.5])
-    np.testing.assert_array_equal(spread["custom:b"], [2, np.nan, 3, 4])
+NAN = float("nan")
 
 
-def test_metrics_whose_names_read_alike_without_control_characters_are_one() -> None:
-    rows = []
-    for number, metrics in enumerate(({"a": 1, "b": 2}, {"a\0": 3, "b": 4}, {"b": 5, " a": 6})):
-        event = changed(batchId=number, timestamp=1772330400000 + number)
-        event["stateOperators"][0]["customMetrics"] = metrics
-        rows.append(event)
+@pytest.mark.parametrize(
+    ("metrics", "columns"),
+    [
+        # they may come and go
+        (({"a": 1, "b": 2}, {}, {"b": 3}, {"b": 4, "a": 5.5}), {"a": [1, NAN, NAN, 5.5], "b": [2, NAN, 3, 4]}),
+        # names that read alike without control characters are one
+        (({"a": 1, "b": 2}, {"a\0": 3, "b": 4}, {"b": 5, " a": 6}), {"a": [1, 3, 6], "b": [2, 4, 5]}),
+    ],
+)
+def test_the_numbers_of_a_metric(metrics: tuple[dict[str, float], ...], columns: dict[str, list[float]]) -> None:
+    rows = [changed(batchId=number, timestamp=1772330400000 + number) for number in range(len(metrics))]
+    for event, numbers in zip(rows, metrics, strict=True):
+        event["stateOperators"][0]["customMetrics"] = numbers
     batches = Batches.of(table(rows))
-    np.testing.assert_array_equal(batches.operators["custom:a"], [1, 3, 6])
-    np.testing.assert_array_equal(batches.operators["custom:b"], [2, 4, 5])
-    assert batches.state_metrics(np.ones(3, dtype=bool)) == {"a", "b"}
+    for name, numbers in columns.items():
+        np.testing.assert_array_equal(batches.operators[f"custom:{name}"], numbers)
+    assert batches.state_metrics(np.ones(len(rows), dtype=bool)) == {*columns}
 
 
 # Offsets.
 
-KAFKA, RATE, SOCKET = (
-    "KafkaV2[Subscribe[t]]",
-    "RateStreamV2[rowsPerSecond=10, rampUpTimeSeconds=0, x",
-    "TextSocketV2[h: 1]",
-)
+KAFKA, SOCKET = "KafkaV2[Subscribe[t]]", "TextSocketV2[h: 1]"
+RATE = "RateStreamV2[rowsPerSecond=10, rampUpTimeSeconds=0, x"
 
 
 @pytest.mark.parametrize(
@@ -207,12 +207,14 @@ def test_the_text_of_an_offset(raw: bytes, text: str | None) -> None:
 # Order and duplicates.
 
 
+def at(number: int, **more: Any) -> dict[str, Any]:
+    """An event of this number, so many milliseconds after the first."""
+    return changed(batchId=number, timestamp=1772330400000 + number, **more)
+
+
 def shuffled(count: int, runs: int, seed: int) -> tuple[pa.Table, int]:
     """(events of some runs out of order, some of them twice; how many are twice)."""
-    rows = []
-    for number in range(count):
-        event = changed(batchId=number, runId=f"run-{number % runs}", timestamp=1772330400000 + 1000 * number)
-        rows.append(event)
+    rows = [at(number, runId=f"run-{number % runs}") for number in range(count)]
     chance = random.Random(seed)
     twice = chance.sample(rows, count // 3)
     mixed = rows + twice
@@ -224,9 +226,7 @@ def shuffled(count: int, runs: int, seed: int) -> tuple[pa.Table, int]:
 def test_duplicates_are_dropped_and_runs_in_order(count: int, runs: int) -> None:
     mixed, twice = shuffled(count, runs, 7)
     kept, dropped = deduplicate(mixed)
-    assert dropped == twice
-    assert len(kept) == count
-    assert kept.schema == SCHEMA
+    assert (dropped, len(kept), kept.schema) == (twice, count, SCHEMA)
     names = kept["run_id"].to_pylist()
     assert sorted(set(names), key=names.index) == [f"run-{n}" for n in range(min(runs, count))]
     assert names == sorted(names, key=lambda name: int(name[4:]))
@@ -236,13 +236,13 @@ def test_duplicates_are_dropped_and_runs_in_order(count: int, runs: int) -> None
 
 
 def test_what_is_in_order_comes_back_as_it_is() -> None:
-    rows = table([changed(batchId=n, timestamp=1772330400000 + n) for n in range(9)])
-    assert deduplicate(rows) == (rows, 0)
-    assert deduplicate(rows)[0] is rows
+    rows = table([at(n) for n in range(9)])
+    kept, dropped = deduplicate(rows)
+    assert kept is rows and dropped == 0
 
 
 def test_long_stretches_are_put_in_order_without_a_copy() -> None:
-    rows = [changed(batchId=n, timestamp=1772330400000 + n, runId="one") for n in range(400)]
+    rows = [at(n, runId="one") for n in range(400)]
     other = [each | {"runId": "other", "timestamp": 1772330300000 + each["batchId"]} for each in rows]
     kept, dropped = deduplicate(table(rows + other))
     assert dropped == 0
@@ -250,14 +250,9 @@ def test_long_stretches_are_put_in_order_without_a_copy() -> None:
     assert kept["batch_id"].to_pylist() == list(range(400)) * 2
 
 
-def test_of_equal_events_the_first_stays() -> None:
-    rows = [changed(name="first"), changed(name="second")]
-    assert deduplicate(table(rows))[0]["name"].to_pylist() == ["first"]
-
-
-def test_events_without_a_batch_id_are_told_apart_by_time() -> None:
-    rows = [changed(batchId=None, timestamp=1772330400000 + n // 2) for n in range(6)]
-    kept, dropped = deduplicate(table(rows))
+def test_of_equal_events_the_first_stays_and_those_without_a_batch_id_are_told_apart_by_time() -> None:
+    assert deduplicate(table([changed(name="first"), changed(name="second")]))[0]["name"].to_pylist() == ["first"]
+    kept, dropped = deduplicate(table([at(n // 2) | {"batchId": None} for n in range(6)]))
     assert (len(kept), dropped) == (3, 3)
 
 
@@ -292,7 +287,7 @@ def test_the_frame() -> None:
 
 
 def test_members_follow_the_rows_of_a_table() -> None:
-    rows = [changed(batchId=n, timestamp=1772330400000 + n) for n in range(4)]
+    rows = [at(n) for n in range(4)]
     rows[2]["stateOperators"] = rows[2]["stateOperators"] * 2
     rows[1]["stateOperators"] = []
     members = Batches.of(table(rows))
@@ -303,7 +298,7 @@ def test_members_follow_the_rows_of_a_table() -> None:
 
 
 def test_members_of_a_table_in_pieces() -> None:
-    rows = [changed(batchId=n, timestamp=1772330400000 + n) for n in range(3)]
+    rows = [at(n) for n in range(3)]
     for each, names in zip(rows, ("a", "b", "a"), strict=True):
         each["stateOperators"][0]["customMetrics"] = {names: 1}
     pieces = pa.concat_tables([table([each]) for each in rows])

@@ -10,12 +10,13 @@ import pyarrow as pa
 import pytest
 
 from advisor.batches import Inside, Reading, RunBatches
-from advisor.facts import Facts, Known
+from advisor.facts import Facts
 from advisor.facts.inspection import computed
 from advisor.metrics import Estimate, Missing, measure
 from advisor.stages import BATCH_PARTS, STAGES
 from advisor.window import Window, executed_window
 from tests.made import events, table
+from tests.made import facts as known
 
 RUN = "r"
 KEY = {"id": "q", "run_id": RUN}
@@ -25,12 +26,12 @@ EVEN = {"kind": "source_read", "tasks": 2, "slots": 2, "wall_ms": 110.0, "first_
 EVEN |= {"task_max_ms": 100.0, "rows_max": 50.0, "input_rows": 100}
 
 
-def opened(
-    rows: list[dict[str, Any]],
-    stages: dict[int, list[dict[str, Any]]],
-    parts: dict[int, dict[str, Any]] | None = None,
-    **facts: Any,
-) -> Window:
+def opened(rows: list[Any], stages: dict[int, list[Any]], parts: dict[int, Any] | None = None, **facts: Any) -> Window:
+    """The window of such a run, with these facts."""
+    return executed_window(run_of(rows, stages, parts), known(**facts))
+
+
+def run_of(rows: list[Any], stages: dict[int, list[Any]], parts: dict[int, Any] | None = None) -> Any:
     """The batches of a run with these stages and parts, by batch id."""
     batches = Reading.of(table([event | {"id": "q", "runId": RUN} for event in events(rows, first=0)])).batches
     told = {number: {"jobs": 1} for number in stages} | (parts or {})
@@ -45,8 +46,7 @@ def opened(
             STAGES,
         ),
     )
-    known = {name: Known(value, "user") for name, value in facts.items()}
-    return executed_window(RunBatches(batches, seen)[RUN], Facts(known))
+    return RunBatches(batches, seen)[RUN]
 
 
 def ms(window: Window, name: str) -> float:
@@ -90,17 +90,8 @@ def test_stages_follow_their_batch_when_batches_are_left_out() -> None:
 
 
 def test_names_of_those_that_held_the_slots_become_a_fact() -> None:
-    window = opened([BATCH] * 3, {}, {n: {"jobs": 1, "waited_for": ["b", "a"] if n else ["a"]} for n in range(3)})
-    batches = RunBatches(
-        Reading.of(table([event | {"id": "q", "runId": RUN} for event in events([BATCH] * 3, first=0)])).batches,
-        Inside(
-            pa.Table.from_pylist(
-                [{**KEY, "batch_id": n, "jobs": 1, "waited_for": ["b", "a"] if n else ["a"]} for n in range(3)],
-                BATCH_PARTS,
-            ),
-            STAGES.empty_table(),
-        ),
-    )[RUN]
+    waits = {n: {"jobs": 1, "waited_for": ["b", "a"] if n else ["a"]} for n in range(3)}
+    window, batches = opened([BATCH] * 3, {}, waits), run_of([BATCH] * 3, {}, waits)
     assert computed(batches)["slots_held_by"].value == "a, b"
     assert window.batches["waited_for"].tolist() == ["a", "b, a", "b, a"]
 
@@ -230,33 +221,28 @@ def test_tasks_that_wait_for_their_place_run_one_after_the_other() -> None:
     assert ms(opened([BATCH] * 3, away, local_mode=False), "locality_wait_ms") == 0
 
 
-def test_jobs_that_read_the_source_again_count_without_the_longest() -> None:
+@pytest.mark.parametrize(
+    ("again", "ms_again"),
+    [
+        ([EVEN, EVEN | {"wall_ms": 60.0}, EVEN | {"kind": "result", "wall_ms": 90.0}], 60),
+        ([EVEN | {"kind": "state", "wall_ms": took} for took in (30.0, 90.0)], 30),
+    ],
+    ids=["read the source", "compute the state"],
+)
+def test_jobs_that_do_it_again_count_without_the_longest(again: list[dict[str, Any]], ms_again: float) -> None:
+    assert ms(opened([BATCH] * 3, dict.fromkeys(range(3), again)), "repeated_ms") == ms_again
+    in_one = opened([BATCH] * 3, {n: [each | {"job": 7} for each in again] for n in range(3)})
+    assert ms(in_one, "repeated_ms") == 0
+
+
+def test_a_source_that_is_read_again_is_computed_again() -> None:
     again = [EVEN, EVEN | {"wall_ms": 60.0}, EVEN | {"kind": "result", "wall_ms": 90.0}]
-    window = opened([BATCH] * 3, dict.fromkeys(range(3), again))
-    assert ms(window, "repeated_ms") == 60
-    assert ms(window, "recomputed_ms") == 60
-    in_one = opened([BATCH] * 3, {n: [each | {"job": 7} for each in again] for n in range(3)})
-    assert ms(in_one, "repeated_ms") == 0
-
-
-def test_jobs_that_compute_the_state_again_count_without_the_longest() -> None:
-    again = [EVEN | {"kind": "state", "wall_ms": took} for took in (30.0, 90.0)]
-    window = opened([BATCH] * 3, dict.fromkeys(range(3), again))
-    assert ms(window, "repeated_ms") == 30
-    in_one = opened([BATCH] * 3, {n: [each | {"job": 7} for each in again] for n in range(3)})
-    assert ms(in_one, "repeated_ms") == 0
+    assert ms(opened([BATCH] * 3, dict.fromkeys(range(3), again)), "recomputed_ms") == 60
 
 
 def test_rows_of_kafkas_partitions_tell_where_tasks_do_not() -> None:
-    offsets = [
-        KAFKA
-        | {
-            "startOffset": {"t": {"0": 100 * n, "1": 10 * n}},
-            "endOffset": {"t": {"0": 100 * n + 100, "1": 10 * n + 10}},
-        }
-        for n in range(3)
-    ]
-    rows = [{**BATCH, "sources": [each]} for each in offsets]
+    ends = [{"t": {"0": 100 * n, "1": 10 * n}} for n in range(4)]
+    rows = [BATCH | {"sources": [KAFKA | {"startOffset": ends[n], "endOffset": ends[n + 1]}]} for n in range(3)]
     stage = EVEN | {"rows_max": None, "input_rows": None, "wall_ms": 200.0, "task_ms": 210.0, "task_max_ms": 190.0}
     window = opened(rows, {n: [stage] for n in range(3)})
     assert ms(window, "skew_ms") == 85
@@ -277,10 +263,8 @@ def test_a_commit_is_what_lines_tell_or_what_follows_the_last_job() -> None:
 
 
 def test_jobs_on_the_tables_log_explain_a_rhythm() -> None:
-    slow, log = (
-        {"triggerExecution": 2100, "addBatch": 2000},
-        EVEN | {"kind": "table_log", "tasks": 50, "wall_ms": 1400.0},
-    )
+    slow = {"triggerExecution": 2100, "addBatch": 2000}
+    log = EVEN | {"kind": "table_log", "tasks": 50, "wall_ms": 1400.0}
     rows = [slow if n % 10 == 0 else BATCH for n in range(50)]
     stages = {n: [EVEN, *([log] if n % 10 == 0 else [])] for n in range(50)}
     window = opened(rows, stages)
