@@ -82,7 +82,9 @@ def slots(region: bytes) -> list[Told]:
     Slots are the tasks of a stage that start before its first one ends. Only a stage with more tasks than slots shows
     them; of several stages the largest number, since other jobs may hold slots. A lower bound.
     """
-    bursts = [(count, int(added[2])) for added in _first(region) if (count := _burst(region, added))]
+    added = (_ADDED.match(region, at) for at in places(region, b"Adding task set "))
+    first = islice((one for one in added if one and int(one[2]) > 1), _STAGES)
+    bursts = [(count, int(one[2])) for one in first if (count := _burst(region, one))]
     counts = {"task_slots": [count for count, tasks in bursts if count < tasks]}
     counts["task_slots_at_least"] = [count for count, _ in bursts]
     return [Told(fact, max(some), "inferred") for fact, some in counts.items() if some]
@@ -107,12 +109,6 @@ def snapshot_tasks(region: bytes) -> list[Told]:
             found = [Told("delta_snapshot_tasks", None, "inferred")]
         start = find(region, _COMMITTED, start + 1)
     return found
-
-
-def _first(region: bytes) -> list[re.Match[bytes]]:
-    """The first stages of the region that have more than one task."""
-    added = (_ADDED.match(region, at) for at in places(region, b"Adding task set "))
-    return list(islice((match for match in added if match and int(match[2]) > 1), _STAGES))
 
 
 def _burst(region: bytes, added: re.Match[bytes]) -> int | None:

@@ -36,14 +36,7 @@ _TIME: Final = (
 _WORDS: Final = (rb"[Tt]rigger", rb"interval", rb"is", _TIME + rb",?", rb"but", rb"spent", _TIME)
 LATE: Final = re.compile(_BETWEEN.join(_WORDS))
 """What Spark writes of a batch that took longer than its interval, in all spellings: lines broken by hand, ranges."""
-_UNITS: Final = {
-    b"s": 1000,
-    b"second": 1000,
-    b"seconds": 1000,
-    b"min": 60000,
-    b"minute": 60000,
-    b"minutes": 60000,
-}
+_UNITS: Final = {b"s": 1000, b"second": 1000, b"seconds": 1000, b"min": 60000, b"minute": 60000, b"minutes": 60000}
 _IDS: Final = re.compile(r'\A\s*"id" : "([0-9a-f-]{36})",\s*"runId" : "([0-9a-f-]{36})"')
 _IDENTIFIER: Final = re.compile(
     r"(?:[^\n]*\n){0,20}?=== Streaming Query ===\s+Identifier:[^\n]*\[id = ([0-9a-f-]{36}), runId = ([0-9a-f-]{36})\]"

@@ -105,7 +105,8 @@ class Driver:
         for run in unknown:
             self._learn(run, [*executions.values()])
         for event in new:
-            self._ended[event["runId"]] = _end(event)
+            began = datetime.fromisoformat(event["timestamp"].replace("Z", "+00:00"))
+            self._ended[event["runId"]] = began + timedelta(milliseconds=event["batchDuration"])
         self._doing = self._ask([run.run_id for run in runs if run.active], executions, datetime.now(timezone.utc))
         if self._opens and self._unopened and time.monotonic() >= self._open_from:
             self._open()
@@ -285,11 +286,6 @@ class Driver:
         inside = {name: each_batch_once([found[name], old]) for name, old in self._inside.items()}
         self._inside = {name: rows.slice(0, _MOST_ROWS) for name, rows in inside.items()}
         self._unopened, self._open_from = [], time.monotonic() + _OPENED_EVERY
-
-
-def _end(event: Mapping[str, Any]) -> datetime:
-    began = datetime.fromisoformat(event["timestamp"].replace("Z", "+00:00"))
-    return began + timedelta(milliseconds=event["batchDuration"])
 
 
 def read(address: str, read_files: Callable[[Sequence[Input]], Reading], *, stages: bool) -> Reading:
