@@ -22,8 +22,8 @@ _LABEL = {"style": "dim", "min_width": 7, "max_width": 28}  # more rules than st
 
 
 def held(words: object) -> str:
-    """Return words in which nothing is taken for the beginning of a line, or for the end of a cell."""
-    return _WORDS + str(words).replace("|", _BAR)
+    """Return words in which nothing is taken for the beginning of a line, or for the end of a cell or of bold words."""
+    return _WORDS + str(words).replace("|", _BAR).replace("*", f"*{_WORDS}")
 
 
 def code(lines: Iterable[str]) -> str:

@@ -76,6 +76,14 @@ def test_code_to_paste_is_never_broken() -> None:
     assert '.option("asyncProgressTrackingEnabled", "true")' in report_as_text(report(slow()), width=40)
 
 
+@pytest.mark.parametrize("words", ["# a | b", "- a **b** c", "| a | b |", "**"])
+def test_what_is_markup_elsewhere_is_text_in_the_whole_report(words: str) -> None:
+    query = slow() | {"verdict": words, "limits": [words]}
+    query["findings"][0] |= {"says": words}
+    lines = [line.strip() for line in report_as_text(report(query), everything=True).splitlines()]
+    assert lines.count(words) == 2 and f"Note      {words}" in lines
+
+
 def test_colour_only_where_it_is_asked_for() -> None:
     assert "\x1b[" not in report_as_text(report(slow()))
     assert "\x1b[1m" in report_as_text(report(slow()), color=True)
