@@ -704,11 +704,13 @@ class Comparison(Differences, frozen=True):
 
 
 class Comparisons(Entry, frozen=True):
-    """All comparisons."""
+    """All comparisons. `only_before`, `only_after`: the queries of which the other side has no batches to judge."""
 
     schema_version: int
     advisor_version: str
     comparisons: tuple[Comparison, ...]
+    only_before: tuple[str, ...] = ()
+    only_after: tuple[str, ...] = ()
 
 
 # The report: the counts of the input, and one entry per run of a query

@@ -34,6 +34,7 @@ def compare_readings(
     can be paired, UsageError for a query that is not there.
     """
     old = _runs(before, catalogue, asked, query)
+    alone: dict[str, tuple[str, ...]] = {}
     if after is None:
         pairs = list(_within(old))
     else:
@@ -42,13 +43,17 @@ def compare_readings(
             if not runs:
                 raise InputError(f"compare, {side}", "no batch can be judged", "latency-advisor analyze shows why")
         pairs = list(_paired(old, new))
+        both = zip(("only_before", "only_after"), (old, new), zip(*pairs, strict=True), strict=False)
+        alone = {side: _alone(runs, paired) for side, runs, paired in both}
     if not pairs:
         would_do = _would_do(after is None, asked.live)
         raise InputError("compare", "there are not two parts of one query to compare", would_do)
     steps = [step for rule in catalogue.rules.values() for step in rule.steps]
     on_the_mean = {step.id for step in steps if step.saves and step.saves.stat in ("mean", "total")}
     entries = tuple(_compared(one, other, on_the_mean) for one, other in pairs)
-    whole = Comparisons(schema_version=SCHEMA_VERSION, advisor_version=advisor.__version__, comparisons=entries)
+    whole = Comparisons(
+        schema_version=SCHEMA_VERSION, advisor_version=advisor.__version__, comparisons=entries, **alone
+    )
     return whole, tuple(words for one, other in pairs if (words := _do_not_belong(one, other)))
 
 
@@ -104,6 +109,12 @@ def _within(runs: list[Judged]) -> Iterator[tuple[Judged, Judged]]:
 def _newest(runs: Sequence[Judged]) -> list[Judged]:
     """The last run of each query; `runs` are in order of time."""
     return list({one.run.id or one.run.run_id: one for one in runs}.values())
+
+
+def _alone(runs: list[Judged], paired: Sequence[Judged]) -> tuple[str, ...]:
+    """Return the queries of these runs that are not among the paired ones, by name or id."""
+    all_of, others = ([one.run.name or one.run.id or one.run.run_id for one in each] for each in (runs, paired))
+    return tuple(dict.fromkeys(one for one in all_of if one not in others))
 
 
 def _paired(old: list[Judged], new: list[Judged]) -> Iterator[tuple[Judged, Judged]]:

@@ -69,7 +69,7 @@ def drawings(query: QueryEntry, points: int, name: str, only: Sequence[str] = ()
 def comparison_as_html(found: Comparisons | Trial) -> str:
     """Comparisons or a trial as HTML for one cell: what was promised and measured, then the numbers."""
     entry = clean_all(found)
-    return _cell(compared=[entry] if isinstance(entry, Trial) else entry.comparisons)
+    return _cell(compared=[entry] if isinstance(entry, Trial) else entry.comparisons, alone=comparison.alone(entry))
 
 
 def cell_style() -> str:
@@ -79,6 +79,6 @@ def cell_style() -> str:
 
 
 def _cell(**shown: Any) -> str:
-    nothing = {"articles": [], "compared": [], "more": 0, "session": None, "undrawn": False}
+    nothing = {"articles": [], "compared": [], "alone": [], "more": 0, "session": None, "undrawn": False}
     looks = {"measured": comparison, "style": Markup(cell_style())}
     return environment("html").get_template("notebook.html.j2").render(nothing | looks | shown)

@@ -34,9 +34,17 @@ def comparison_as_markdown(found: Comparisons | Trial) -> str:
 def _shown(found: Comparisons | Trial) -> dict[str, Any]:
     cleaned = clean_all(found)
     entries = (cleaned,) if isinstance(cleaned, Trial) else cleaned.comparisons
-    return {"entries": entries} | {
+    return {"entries": entries, "alone": alone(cleaned)} | {
         each.__name__: each for each in (title, sides, changes, headings, effect_rows, sections)
     }
+
+
+def alone(found: Comparisons | Trial) -> list[str]:
+    """Return which queries only one side shows, a sentence for each side."""
+    sides = () if isinstance(found, Trial) else (("BEFORE", found.only_before), ("AFTER", found.only_after))
+    return [
+        f"Not compared, as only {side} holds batches to judge: {', '.join(names)}" for side, names in sides if names
+    ]
 
 
 def title(entry: Comparison | Trial) -> str:

@@ -81,7 +81,8 @@ class Compared(Shown):
     def undecided(self) -> list[str]:
         """Why queries could not be compared, a sentence each; empty when all could."""
         failed = [one.says for one in self.typed.comparisons if one.verdict in ("not comparable", "too few batches")]
-        return [*self.mixed, *failed]
+        gone = [f"only BEFORE holds {name}" for name in self.typed.only_before]
+        return [*self.mixed, *failed, *gone]
 
 
 def _itself(entry: contract.QueryEntry) -> contract.QueryEntry:

@@ -87,6 +87,13 @@ def test_queries_are_paired_by_id_and_by_name(tmp_path: Path) -> None:
         (one["before"]["run_id"], one["after"]["run_id"]) for one in advisor.compare(before, after).data["comparisons"]
     }
     assert pairs == {("1", "3"), ("2", "4")}
+    found = advisor.compare(before, after)
+    assert (found.typed.only_before, found.typed.only_after) == ((), ("new",))
+    assert "only AFTER holds batches to judge: new" in str(found) and not found.undecided
+    other = advisor.compare(after, before)
+    assert (other.typed.only_before, other.typed.only_after) == (("new",), ())
+    assert other.undecided == ["only BEFORE holds new"]
+    assert "only BEFORE holds batches to judge: new" in other.to_markdown()
     only = advisor.compare(before, after, query="clicks").data["comparisons"]
     assert [one["verdict"] for one in only] == ["faster"]
 
