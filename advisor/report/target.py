@@ -70,8 +70,7 @@ def target(window: Window, findings: Sequence[Finding]) -> Target | None:
     if reaching:
 
         def is_doubtful(way: Way) -> bool:
-            within = search.ends(way.steps)[1] <= wanted and all(map(_measured, way.steps))
-            return not within or search.falls_behind(way.steps)
+            return search.ends(way.steps)[1] > wanted or not all(map(_measured, way.steps)) or search.lags(way.steps)
 
         best = min(reaching, key=lambda way: (way.loses, is_doubtful(way), way.length, way.state.at(stat)))
         verdict: TargetVerdict = "may be reached" if is_doubtful(best) else "reached with steps"
@@ -174,7 +173,7 @@ class Search:
         found = [self._after(steps, end).at(self._stat) for end in ("low", "likely", "high")]
         return min(found), max(found)
 
-    def falls_behind(self, steps: Sequence[Advice]) -> bool:
+    def lags(self, steps: Sequence[Advice]) -> bool:
         """Return whether the backlog grows on, so that the latency of today is not that of tomorrow."""
         waits = any(step.saves_of in WAITING for step in steps)
         return not waits and grows(self._window) and not catches_up(self._window, steps, self._budget, "low")

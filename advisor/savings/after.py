@@ -14,6 +14,7 @@ from advisor.metrics.backlog import keeps_up
 from advisor.metrics.capacity import lines
 from advisor.metrics.interval import advised_after_ms
 from advisor.metrics.latency import Mixture, mixture, mixture_quantiles, record_latency_ms, rows_with_spikes
+from advisor.metrics.missing import needed
 from advisor.savings.promise import HAS_PARTS, in_common, promise
 from advisor.savings.saving import AFTER_SINK, OF_RECORDS, OF_WAVES, of_records, waits_follow
 from advisor.statistics import zero_filled
@@ -68,9 +69,7 @@ def after(window: Window, steps: Sequence[Advice], budget: Mapping[str, float], 
 
 def catches_up(window: Window, steps: Sequence[Advice], budget: Mapping[str, float], end: str) -> bool:
     """Return whether a query that leaves more and more behind takes all that comes after the steps."""
-    mixed = mixture(window)
-    assert isinstance(mixed, Mixture)
-    ms = _shorter(mixed, steps, budget, end)[0] * waits_follow(window)[0]
+    ms = _shorter(needed(mixture(window)), steps, budget, end)[0] * waits_follow(window)[0]
     return keeps_up(window, ms) and not keeps_up(window, 0.0)
 
 
@@ -115,8 +114,7 @@ def at_interval(window: Window, interval: float) -> Latencies:
 
     By the cost of a row where the run's batches show it; else as if all of a batch grew with its rows.
     """
-    mixed = mixture(window)
-    assert isinstance(mixed, Mixture)
+    mixed = needed(mixture(window))
     gap = _gaps(window, mixed)
     more = np.maximum(interval / gap - 1, 0.0)
     drawn = lines(window)
@@ -164,12 +162,9 @@ def _gaps(window: Window, mixed: Mixture) -> np.ndarray:
 def _shorter(mixed: Mixture, steps: Sequence[Advice], budget: Mapping[str, float], end: str) -> _Shorter:
     """Return by how much batches are shorter, results visible earlier, and waves of state tasks less apart."""
     saving = [at_best(step) for step in steps if step.saves_ms is not None and not step.ends_slow_batches]
-    if not saving:
-        return 0.0, 0.0, 0.0
     cut = _of(in_common(saving, budget), end)
     after_sink = sum(_of(one.saves_ms, end) * _part_after_sink(mixed, one, budget) for one in saving)
-    of_waves = sum(_of(one.saves_ms, end) for one in saving if one.saves_of == OF_WAVES)
-    waves = np.minimum(of_waves, mixed.waves)
+    waves = np.minimum(sum(_of(one.saves_ms, end) for one in saving if one.saves_of == OF_WAVES), mixed.waves)
     return cut, np.maximum(0.0, cut - after_sink - waves), waves
 
 
