@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -72,27 +73,19 @@ def test_trials_say_how_far_a_promise_reaches(error: float | None, share: list[f
 
 
 @pytest.mark.parametrize(
-    ("value", "found"),
+    ("share", "metric", "by", "batch", "found"),
     [
-        (30, Promise(15, 22.5, 30, 0)),  # a small part of the batch: a share of the metric
-        (80, Promise(50, 60, 70, 0)),  # most of the batch: a share of a third of the batch
+        # the error is a share of the metric up to a third of the batch
+        ([0, None, 1], (30, 30, 30), (0.75, 0.25), (120, 120), Promise(15, 22.5, 30, 0)),
+        ([0, None, 1], (80, 80, 80), (0.75, 0.25), (120, 120), Promise(50, 60, 70, 0)),
+        # nothing raises what may be relied on
+        ([0.5, None, 1.4], (40, 220, 220), (1.0, 0.25), (400,), Promise(220 - math.hypot(180, 10), 220, 275, 20)),
+        ([0, None, 1], (50, 50, 50), None, (100,), Promise(0, None, 50)),  # no trials are an upper bound
     ],
 )
-def test_the_error_is_a_share_of_the_metric_up_to_a_third_of_the_batch(value: float, found: Promise) -> None:
-    saves = Saves.model_validate({"metric": "offset_log_ms", "share": [0, None, 1], "calibrated": "some"})
-    by = calibration(0.75, 0.25)
-    assert promised(saves, Estimate(value, value, value), 120, 120, by) == found
-
-
-def test_nothing_raises_what_may_be_relied_on() -> None:
-    saves = Saves(metric="offset_log_ms", share=(0.5, None, 1.4), calibrated="some")
-    found = promised(saves, Estimate(40, 220, 220), 400, by=calibration(1.0, 0.25))
-    assert found == Promise(220 - math.hypot(180, 10), 220, 275, 20)
-
-
-def test_no_trials_are_an_upper_bound() -> None:
-    saves = Saves(metric="offset_log_ms", share=(0, None, 1), calibrated="other")
-    assert promised(saves, Estimate(50, 50, 50), 100, by=calibration(1.0, 0.1)) == Promise(0, None, 50)
+def test_how_far_the_error_of_trials_reaches(share: Any, metric: Any, by: Any, batch: Any, found: Promise) -> None:
+    saves = Saves.model_validate({"metric": "offset_log_ms", "share": share, "calibrated": "some" if by else "other"})
+    assert promised(saves, Estimate(*metric), *batch, by=calibration(*by or (1.0, 0.1))) == found
 
 
 def test_what_is_shipped_belongs_to_a_step_and_its_metric() -> None:
@@ -148,13 +141,10 @@ def behind(limit: int) -> Window:
     """Batches of 500 rows while so many more come than are taken."""
     made = []
     for number in range(20):
-        source = {
-            "description": "KafkaV2[Subscribe[t]]",
-            "startOffset": {"t": {"0": 500 * number}},
-            "endOffset": {"t": {"0": 500 * (number + 1)}},
-            "latestOffset": {"t": {"0": 500 * (number + 1) + limit * (number + 1)}},
-            "numInputRows": 500,
-        }
+        offsets = {"startOffset": 500 * number, "endOffset": 500 * number + 500}
+        offsets["latestOffset"] = offsets["endOffset"] + limit * (number + 1)
+        source = {"description": "KafkaV2[Subscribe[t]]", "numInputRows": 500}
+        source |= {name: {"t": {"0": at}} for name, at in offsets.items()}
         made.append(BATCH | {"numInputRows": 500, "sources": [source]})
     return window(made, trigger="unspecified")
 
@@ -178,12 +168,9 @@ def test_rows_of_later_waves_gain_what_those_of_the_first_cannot(metric: str, wa
     assert gained(1100.0, mixed, [Cut(600.0, follows=False)], saves, kept) == pytest.approx([gain])
 
 
-def test_nothing_is_promised_of_a_latency_that_is_not_known() -> None:
+def test_nothing_is_promised_of_a_number_that_is_not_known() -> None:
     saves = Saves(metric="add_batch_ms", stat="typical", share=(1, 1, 1))
     assert isinstance(per_record(saves, window([BATCH] * 10, trigger="once")), Missing)
-
-
-def test_no_promise_without_the_number_that_it_stands_on() -> None:
     state = [{"operatorName": "s", "commitTimeMs": 100, "numShufflePartitions": 10}]
     saves = Saves.model_validate({"metric": "state_waves_excess_ms", "stat": "typical", "share": [0.6, 0.8, 0.9]})
     assert isinstance(per_batch(saves, window([BATCH | {"operators": state}] * 10)), Missing)
