@@ -255,7 +255,7 @@ class Application:
         times = info.submitted, info.completed
         attempt = Attempt(job, info.stage, info.attempt, *times, kind, what or redact(info.name), last, info.tasks)
         attempt.numbers = Numbers(sql_sums(info.sums))
-        self._plans.tell(attempt, {each.id: each.number or 0.0 for each in info.sums})
+        self._plans.tell(attempt, {each.id: each.number or 0.0 for each in info.sums if each.id >= 0})
         self._results.discard((info.stage, info.attempt))
         self._work.completes(attempt, at)
 
