@@ -110,7 +110,8 @@ def spread(window: Window) -> Spread:
         others = np.where(tasks > 1, (total - longest) / (tasks - 1), longest)
     wall = np.maximum(stages["wall_ms"] - before, longest)
     rounds = np.where(tasks <= _seen_at_once(window), 1.0, np.ceil(tasks / slots))
-    return Spread(tasks, slots, wall, total, longest, others, rounds, np.fmin(tasks, slots))
+    at_once = np.fmin(np.maximum(tasks, 1.0), slots)  # Spark makes stages without a task, too
+    return Spread(tasks, slots, wall, total, longest, others, rounds, at_once)
 
 
 def _seen_at_once(window: Window) -> float:

@@ -94,4 +94,5 @@ def _work(window: Window, shown: np.ndarray, name: str) -> tuple[str | None, int
     tasks = np.bincount(batches, window.stages["tasks"][there], len(window))
     texts = Counter(_NUMBER.sub("", text).strip(" :") for text in window.stages["what"][there] if text)
     what = texts.most_common(1)[0][0] if texts and name == "table_log_ms" else None
-    return what, round(median(tasks[tasks > 0]))
+    ran = tasks[tasks > 0]  # none where Spark made a stage without one
+    return what, round(median(ran)) if len(ran) else None

@@ -310,6 +310,19 @@ class TestSaved:
         (broken,) = saved.read(str(place), stages=True).broken
         assert "its tables are packed" in broken.reason
 
+    @pytest.mark.parametrize("value", [0.0, -1.0, float("nan"), float("inf"), 1e300])
+    def test_numbers_that_tell_nothing_cost_no_report(self, reading: Any, place: Path, value: float) -> None:
+        inside = {}
+        for name, table in reading.inside.items():
+            for at, field in enumerate(table.schema):
+                if pa.types.is_floating(field.type) or (field.name == "tasks" and not value):
+                    table = table.set_column(at, field, pa.array([value] * len(table)).cast(field.type))  # noqa: PLW2901
+            inside[name] = table
+        saved.write(replace(reading, inside=inside), place)
+        report = advisor.analyze(place)
+        assert {one.state for one in report.typed.queries} == {"running"}
+        assert not report.typed.input.broken
+
     def test_a_credential_that_another_version_kept_is_hidden(self, reading: Any, place: Path) -> None:
         kept = "thrift://me:Tr0ub4dor9x@host"
         rows = reading.batches.to_pylist()
