@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from advisor.batches import SCHEMA, Broken, Chunks, Doing, Reading, table_of_sightings
 from advisor.errors import InputError, UsageError
+from advisor.sources import saved
 from advisor.sources.codecs import NOT_READ, PACKED_HEAD, Source, Torn, blocks, how_to_unpack, is_packed
 from advisor.sources.files import read
 from advisor.sources.formats import HEAD
@@ -208,7 +209,7 @@ def _followed(one: Input) -> _Plain | _Packed:
             head = file.read(PACKED_HEAD)
     except OSError as error:
         raise InputError(one.path, why(error), "give files that can be read") from None
-    if is_packed(head[:16]):
+    if is_packed(head[:16]) or saved.is_saved(one.path):
         return _Packed(one)
     if (give := how_to_unpack(head)) and one.named:
         raise InputError(shown(one.path), NOT_READ, give)
@@ -360,7 +361,7 @@ class _Plain:
 
 
 class _Packed:
-    """A compressed file, which is read as a whole whenever it has changed."""
+    """A compressed file or a saved one, which is read as a whole whenever it has changed."""
 
     def __init__(self, one: Input) -> None:
         self.path = one.path

@@ -12,7 +12,7 @@ import pytest
 from advisor import api
 from advisor.batches import Reading
 from advisor.errors import InputError, UsageError
-from advisor.sources import files
+from advisor.sources import files, saved
 from advisor.sources.following import MOST_OPEN, Following
 
 SAMPLES = Path(__file__).parents[2] / "sample_progress"
@@ -213,6 +213,15 @@ def test_a_packed_log_that_is_renamed_keeps_its_batches(tmp_path: Path, follow: 
     os.utime(again, (1, 1))
     assert following.poll()
     assert following.reading().events == 50
+
+
+def test_a_saved_file_is_read_beside_a_log(tmp_path: Path, follow: Follow) -> None:
+    lines = LINES.splitlines(keepends=True)
+    saved.write(files.read([written(tmp_path, lines[:30])]), tmp_path / "before.batches")
+    (tmp_path / "whole.jsonl").write_bytes(b"".join(lines[30:40]))
+    following = follow(tmp_path)
+    assert following.poll()
+    assert following.reading().events == 40
 
 
 def test_few_files_stay_open_and_each_is_read_on(tmp_path: Path, follow: Follow) -> None:
