@@ -35,6 +35,11 @@ _ID = re.compile(rb'"id\\?"\s*:')
 _OPENED = "made progress: {"
 _OCTETS = re.compile(rb'"MESSAGE"\s*:\s*\[')
 _DEEPEST = 20
+_BLANK = b"\xef\xbb\xbf \t\r\n"
+IN_PART = (
+    "an export, which only analyze reads as a whole, up to 16 MB: batches may be missing; split it, or export lines"
+)
+"""What is said of a document of which a part comes first."""
 _CRI = re.compile(rb"\S{19,40} std(?:out|err) ([FP]) ")
 
 
@@ -109,13 +114,25 @@ def _message(envelope: dict[str, Any]) -> str | None:
     return f"{time} {envelope.get('level', '')!s:5} {logger.rpartition('.')[2]}: {text}"
 
 
+def is_document(raw: Buffer) -> bool:
+    """Whether a text begins as such a document, in which the first line is no whole record."""
+    head = raw[:_LONGEST].lstrip(_BLANK)
+    if _OCTETS.search(head):
+        return True
+    if head[:1] not in (b"[", b"{") or raw.find(_MARKED) < 0:
+        return False
+    with suppress(*UNUSUAL):
+        return not isinstance(msgspec.json.decode(head.partition(b"\n")[0]), dict)
+    return True
+
+
 def exported(raw: bytes) -> bytes | None:
     """The log in a document of its lines, as a search in a log service or journald writes it; None in any other text.
 
     Documents: JSON that holds a list of lines, CSV with a column of lines, JSON lines of octets, and any log whose
     newest line stands first.
     """
-    head = raw[:_LONGEST].lstrip(b"\xef\xbb\xbf \t\r\n")
+    head = raw[:_LONGEST].lstrip(_BLANK)
     if _OCTETS.search(head):
         lines = _of_lines(raw)
     elif _MARKED not in raw:

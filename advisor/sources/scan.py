@@ -8,7 +8,7 @@ from advisor.batches import Broken, Chunks
 from advisor.errors import InputError
 from advisor.facts import Sighting
 from advisor.sources.codecs import NOT_READ, PACKED_HEAD, Torn, how_to_unpack
-from advisor.sources.envelopes import exported
+from advisor.sources.envelopes import IN_PART, exported, is_document
 from advisor.sources.formats import HEAD, Format, format_of, records
 from advisor.sources.harvest import Harvest, Stretch
 from advisor.sources.opening import read_windows
@@ -92,6 +92,8 @@ class Scan:
             self.head = bytes(window.buffer[:_HEAD])
             self._unpack = how_to_unpack(bytes(window.buffer[:PACKED_HEAD]))
             self._format = format_of(bytes(window.buffer[:HEAD]))
+            if not window.final and is_document(window.buffer):
+                self.harvest.add_broken(0, IN_PART)
         resume = self._format.reads(window.buffer, window.begin, window.final, self.harvest)
         if self._look:
             self._look.at(window, resume, self._format.tells)

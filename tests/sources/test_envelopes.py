@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import advisor
-from advisor.sources.envelopes import exported, unwrapped
+from advisor.sources.envelopes import IN_PART, exported, unwrapped
+from advisor.sources.following import Following
 from tests.made import event
 
 PLAIN = Path(__file__).parents[2] / "sample_progress" / "TR007" / "nearly-full-4.3.0" / "driver.log"
@@ -89,6 +90,15 @@ def test_a_wrapped_log_says_what_the_plain_one_says(tmp_path: Path, text: str, p
     batches, stages = read(path)
     assert len(batches) > 5 < len(stages)
     assert [batches, stages] == plain
+
+
+@pytest.mark.parametrize("name", ["journald, octets", "GCP, a document", "CloudWatch, get-log-events", "Elasticsearch"])
+def test_an_export_that_is_read_in_part_is_named(tmp_path: Path, name: str) -> None:
+    (tmp_path / "whole").write_text(LAYOUTS[name])
+    following = Following([str(tmp_path / "whole")])
+    following.poll()
+    assert following.reading().broken[0].reason == IN_PART
+    following.close()
 
 
 def _event(number: int) -> dict[str, object]:
