@@ -206,7 +206,10 @@ _PREFIXED: Final = (
     r"do[opr]_v1_[0-9a-f]{40,}", r"SG\.[\w-]{16,40}\.[\w-]{16,80}", r"key-[0-9a-f]{32}\b",  # SendGrid, Mailgun
     r"hv[sbr]\.[\w-]{20,}", r"gl(?:sa|c)_[\w=+/]{20,}", r"NRAK-[A-Z0-9]{20,}",  # Vault, Grafana, New Relic
     r"[0-9a-f]{36}NRAL",
-    r"(?:AVNS_|CfDJ8|sntry[su]_|pscale_(?:tkn|pw|oauth)_|figd_|tskey-|xkeysib-|PMAK-|gsk_|r8_|sbp_|ntn_|nfp_)[\w=+/-]{16,}",
+    r"(?:AVNS_|CfDJ8|sntry[su]_|pscale_(?:tkn|pw|oauth)_|figd_|tskey-|xkeysib-|PMAK-|gsk_|r8_|sbp_|ntn_|nfp_"
+    r"|CFPAT-|lsv2_(?:pt|sk)_|sq0(?:atp|csp)-|pplx-|dp\.(?:ct|pt|sa|st)\.|vercel_blob_rw_|fio-u-|ops_eyJ)[\w=+/-]{16,}",
+    r"dt0[cs]\d\d\.[A-Z0-9]{24}\.[A-Z0-9]{64}", r"00D\w{12}(?:\w{3})?![\w.]{20,}",  # Dynatrace, Salesforce
+    r"pat-[a-z]{2}\d-[0-9a-f-]{36}", r"pul-[0-9a-f]{40}", r"secret_[A-Za-z0-9]{43}\b", r"EAACEdEose0cBA\w{10,}",
     r"SK[0-9a-f]{32}\b",  # Twilio
     r"ATATT3[\w=-]{20,}", r"lin_api_[A-Za-z0-9]{30,}", r"AGE-SECRET-KEY-1[A-Z0-9]{50,}",
     r"MII[\w+/]{60,}={0,2}",  # the inside of a private key, whose first line is missing
@@ -215,7 +218,7 @@ _HOOKS: Final = (
     r"hooks\.slack\.com/\w+/|discord(?:app)?\.com/api/webhooks/|webhook\.office\.com/\w+/|api\.telegram\.org/bot"
 )  # fmt: skip
 _TOKENS: Final = (
-    rule("", rf"(?<![\w~-])(?=[\w~./:-]{{16}})(?:{'|'.join(_PREFIXED)})"),
+    rule("", rf"(?<![\w~-])(?=[\w~./:!-]{{16}})(?:{'|'.join(_PREFIXED)})"),
     # what a system keeps of a password: bcrypt, crypt, htpasswd, argon2
     rule("$", r"(?<![\w$])\$(?:2[abxy]\$\d\d|apr1|[156y]|argon2(?:id?|d))\$[\w./$=,+]{20,}"),
     rule(("hook", "telegram"), rf"(?i:({_HOOKS})){NOT_YET}[^\s\"'<>]+"),
