@@ -39,20 +39,20 @@ def advised(catalogue: Catalogue, store: str, partitions: int) -> dict[str, Advi
         "numRowsTotal": 15500, "numRowsUpdated": 440,
     }  # fmt: skip
     whole = TRIGGER[store, partitions]
-    row = {
+    row: dict[str, Any] = {
         "triggerExecution": whole,
         "addBatch": whole - OUTSIDE_ADD_BATCH,
         "walCommit": 28,
         "commitOffsets": 30,
-        "operators": [operator],
     }
+    row |= {"operators": [operator]}
     known: dict[str, Any] = {
         "stateful": True, "platform": "open_source", "spark_version": "4.3.0", "task_slots": 2, "sink": "kafka",
         "trigger": "unspecified", "async_progress": False, "state_store": "hdfs" if store == "hdfs" else "rocksdb",
     }  # fmt: skip
     if store != "hdfs":
         known["changelog"] = store == "changelog"
-    found = judge(window([row] * 60, **known), catalogue)
+    found = judge(window([row | {"operators": [operator]}] * 60, **known), catalogue)
     steps = [step for finding in found.findings for step in finding.steps]
     return {step.id: step for step in steps if step.legal != "no" and step.takes != "nothing"}
 

@@ -68,14 +68,9 @@ def test_what_excludes_each_other_is_not_combined() -> None:
 
 
 def test_only_what_spark_takes_on_this_checkpoint_is_combined() -> None:
-    for unfit in (
-        replace(CHANGELOG, legal="if"),
-        replace(CHANGELOG, legal="no"),
-        replace(CHANGELOG, takes="new_checkpoint"),
-        replace(CHANGELOG, saves_ms=None),
-        replace(CHANGELOG, saves_in=()),
-    ):
-        assert names(finding("LG001", ASYNC), finding("ST002", unfit)) == []
+    unfit = ({"legal": "if"}, {"legal": "no"}, {"takes": "new_checkpoint"}, {"saves_ms": None}, {"saves_in": ()})
+    for changed in unfit:
+        assert names(finding("LG001", ASYNC), finding("ST002", replace(CHANGELOG, **changed))) == []
     assert names(finding("LG001", ASYNC), finding("ST002", CHANGELOG, explained_by="ST001")) == []
 
 
