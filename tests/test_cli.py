@@ -67,14 +67,11 @@ def test_version() -> None:
     assert run("--version").output == f"latency-advisor {advisor.__version__}\n"
 
 
-def test_a_log_becomes_a_page() -> None:
+def test_a_log_becomes_a_page_json_and_markdown() -> None:
     result = run("analyze", LOG)
     assert result.exit_code == 0, result.output
     assert "LG001" in result.output and "\x1b" not in result.output
     assert '.option("asyncProgressTrackingEnabled", "true")' in result.output
-
-
-def test_a_log_becomes_json_and_markdown() -> None:
     data = json.loads(run("analyze", LOG, "--format", "json").output)
     assert data["schema_version"] == 1 and data["queries"][0]["findings"]
     assert run("analyze", LOG, "--format", "markdown").output.startswith("# Streaming latency report\n")
@@ -138,15 +135,9 @@ def test_facts_that_are_given_reach_the_report() -> None:
 
 @pytest.mark.parametrize(
     ("level", "worst", "failed"),
-    [
-        ("low", "low", True),
-        ("medium", "low", False),
-        ("medium", "high", True),
-        ("high", "medium", False),
-        ("low", None, False),
-        (None, "high", False),
-    ],
-)
+    [("low", "low", True), ("medium", "low", False), ("medium", "high", True), ("high", "medium", False),
+     ("low", None, False), (None, "high", False)],
+)  # fmt: skip
 def test_fail_on(level: str | None, worst: str | None, failed: bool) -> None:
     assert fails(worst, level) is failed
 
@@ -182,10 +173,8 @@ def test_a_gate_on_the_last_minutes_does_not_pass_where_the_query_waited(tmp_pat
     log = tmp_path / "progress.jsonl"
     log.write_text("".join(json.dumps(one) + "\n" for one in made))
     said = one_line(run("analyze", str(log), "--last", "1m", "--fail-on", "low"))
-    assert (
-        "--last 1m: no batch is in that time; the input has batches from 2026-03-01T02:00:00Z to 2026-03-01T02:00:19Z"
-        in said
-    )
+    held = "no batch is in that time; the input has batches from 2026-03-01T02:00:00Z to 2026-03-01T02:00:19Z"
+    assert f"--last 1m: {held}" in said
     assert run("analyze", str(log), "--last", "10m").exit_code == 0
 
 
@@ -294,10 +283,7 @@ def test_a_directory_without_rules_is_refused(tmp_path: Path) -> None:
         (["analyze", LOG, "--set", "no-such:sink=kafka"], "no query 'no-such' in the input; there are rate-to-noop"),
         (["analyze", LOG, "--set", "rate-to-nop:sink=kafka"], "did you mean 'rate-to-noop'?"),
         (["compare", LOG, LOG, "--set", "no-such:sink=kafka"], "no query 'no-such' in the input"),
-        (
-            ["trial", "advisor.trials.workloads:rate_to_noop", "--step", "async-progres"],
-            "did you mean 'async-progress'?",
-        ),
+        (["trial", "advisor.trials.workloads:rate_to_noop", "--step", "async-progres"], "mean 'async-progress'?"),
         (["analyze", LOG, "--config", "nowhere.yaml"], "nowhere.yaml"),
         (["analyze", LOG, "--rules", "nowhere"], "nowhere"),
         (["rules", "show", "LG01"], "did you mean 'LG001'?"),
@@ -335,11 +321,7 @@ def test_a_file_that_cannot_be_read_is_told_with_the_reason(tmp_path: Path) -> N
     loop = tmp_path / "loop.log"
     loop.symlink_to(loop)
     result = run("analyze", str(loop))
-    assert (result.exit_code, "Not readable: 1 record\n" in result.stdout, " line " in result.stdout) == (
-        2,
-        True,
-        False,
-    )
+    assert result.exit_code == 2 and "Not readable: 1 record\n" in result.stdout and " line " not in result.stdout
     assert f"{loop}: Too many levels of symbolic links; the report names each; give files" in result.stderr
 
 
@@ -366,10 +348,6 @@ def test_an_error_that_nobody_expected_is_one_line_too(monkeypatch: pytest.Monke
     assert "unexpected ZeroDivisionError: a\\x1b[31m b (LATENCY_ADVISOR_TRACEBACK=1 shows where)" in said
     monkeypatch.setenv("LATENCY_ADVISOR_TRACEBACK", "1")
     assert "Traceback (most recent call last)" in run("analyze", LOG).stderr
-
-
-def test_a_file_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
-    assert "there is no such directory" in one_line(run("analyze", LOG, "--output", str(tmp_path / "no" / "file")))
 
 
 def test_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,14 +37,14 @@ def refused(directory: Path, text: str, rules: set[str] | None = None) -> str:
 def test_all_that_it_may_say(tmp_path: Path) -> None:
     config = load(written(tmp_path, GOOD), {"LG001", "ST005"})
     query = config.query(None, "orders-enricher")
-    assert query.given == {
+    facts = {
         "stateful": False,
         "sink": "kafka",
         "task_slots": 16,
         "spark_version": "4.10",
         "ignored_async_setting": None,
-        "latency_target_ms": 500,
     }
+    assert query.given == facts | {"latency_target_ms": 500}
     assert query.levels == {"LG001": {"low": 0.3, "high": 0.6}}
 
 
@@ -82,10 +82,7 @@ def test_no_file_and_an_empty_file_say_nothing(tmp_path: Path) -> None:
         ("queries: {a: {facts: {statefull: true}}}", "did you mean"),
         ("queries: {a: {facts: {sink: kafak}}}", "sink cannot be 'kafak'"),
         ("queries: {a: {facts: {spark_version: 3.10}}}", "write the version in quotes"),
-        (
-            "queries: {a: {latency_target_ms: -1}}",
-            "queries.a.latency_target_ms: input should be greater than or equal to 1",
-        ),
+        ("queries: {a: {latency_target_ms: -1}}", "a.latency_target_ms: input should be greater than or equal to 1"),
         ("- a list", "has no keys"),
         ("ignore: LG001", "ignore: input should be a list"),
         ("queries:\n  a:\n", "queries.a: input should be keys with values"),
@@ -112,14 +109,12 @@ def test_a_reason_is_kept_without_credentials(tmp_path: Path) -> None:
 
 def test_a_key_under_which_all_is_comment_asks_for_nothing(tmp_path: Path) -> None:
     config = load(written(tmp_path, "ignore:\n#  - {rule: LG001, reason: x}\nqueries:\n"))
-    assert not config.ignore
-    assert not config.queries
+    assert not config.ignore and not config.queries
 
 
 def test_everything_that_is_wrong_is_said_at_once(tmp_path: Path) -> None:
-    said = refused(
-        tmp_path, "ignore: [{rule: LG001}]\nquerys: {}\nqueries: {a: {facts: {stateful: maybe, snk: kafka}}}"
-    )
+    text = "ignore: [{rule: LG001}]\nquerys: {}\nqueries: {a: {facts: {stateful: maybe, snk: kafka}}}"
+    said = refused(tmp_path, text)
     assert len(said.splitlines()) == 3
     assert all(line.startswith(str(tmp_path / "advisor.yaml")) for line in said.splitlines())
     assert "stateful" in said and "'snk'" in said
@@ -139,14 +134,11 @@ def test_an_anchor_and_a_merge_key_spare_words(tmp_path: Path) -> None:
     assert config.query("b").given == {"sink": "kafka", "latency_target_ms": 5}
 
 
-def test_it_is_found_beside_the_logs(tmp_path: Path) -> None:
+def test_it_is_found_beside_the_logs_and_one_that_is_not_there_is_an_os_error(tmp_path: Path) -> None:
     log = tmp_path / "driver.log"
     log.touch()
     assert find([str(log), "-", "s3://bucket/logs"]) is None
     path = written(tmp_path, "")
     assert find(["-", str(log)]) == find([str(tmp_path)]) == path
-
-
-def test_a_file_that_is_not_there_is_an_os_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         load(tmp_path / "none.yaml")

@@ -14,11 +14,9 @@ from tests.views.reports import plain_report, slow
 
 
 def test_words_stand_in_their_order() -> None:
-    assert LEVELS == ("low", "medium", "high")
-    assert LEGAL == ("yes", "if", "no")
+    assert (LEVELS, LEGAL) == (("low", "medium", "high"), ("yes", "if", "no"))
     assert TAKES == ("nothing", "restart", "stages", "new_checkpoint")
-    assert worst(["low", "high", "medium"]) == "high"
-    assert worst([]) is None
+    assert (worst(["low", "high", "medium"]), worst([])) == ("high", None)
 
 
 def test_triggers_that_wait_for_nothing_are_named_as_far_as_they_fit() -> None:
@@ -42,8 +40,10 @@ def test_what_has_its_default_is_not_in_the_json() -> None:
     assert contract.plain(contract.Change(conf={"a": "b"})) == {"conf": {"a": "b"}}
 
 
-def test_an_interval_without_a_value_says_so() -> None:
+def test_an_interval_without_a_value_says_so_and_what_json_does_not_have_is_refused() -> None:
     assert contract.plain(contract.Metric(low=1.0, value=None, high=2.0)) == {"low": 1.0, "value": None, "high": 2.0}
+    with pytest.raises(ValueError, match="JSON compliant"):
+        contract.as_json(contract.Metric(low=1.0, value=float("nan"), high=2.0))
 
 
 def test_numbers_of_numpy_become_plain_ones() -> None:
@@ -58,17 +58,9 @@ class _Odd:
     """Nothing that JSON has."""
 
 
-def test_the_schema_is_up_to_date() -> None:
+def test_the_schema_is_up_to_date_and_names_words_and_what_must_be_there() -> None:
     assert contract.SCHEMA_PLACE.read_text("utf-8") == contract.schema(), "run `make rules`"
-
-
-def test_the_schema_names_words_and_what_must_be_there() -> None:
     definitions = json.loads(contract.schema())["$defs"]
     assert definitions["Finding"]["properties"]["level"] == {"enum": ["high", "low", "medium"]}
     assert "from" in definitions["FactEntry"]["required"]
     assert "series" not in definitions["QueryEntry"]["required"]
-
-
-def test_what_json_does_not_have_is_refused() -> None:
-    with pytest.raises(ValueError, match="JSON compliant"):
-        contract.as_json(contract.Metric(low=1.0, value=float("nan"), high=2.0))

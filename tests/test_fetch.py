@@ -14,22 +14,25 @@ from advisor.window import run_window
 from tests.made import events, facts, table, window
 
 
+def taken(rows: int, took: int = 200, **offsets: dict[str, int]) -> dict[str, Any]:
+    """A batch whose reads take so long, of so many records between these offsets."""
+    source = {"description": "KafkaV2[Subscribe[events]]", "numInputRows": rows}
+    source |= {f"{end}Offset": {"events": places} for end, places in offsets.items()}
+    return {"triggerExecution": took + 95, "addBatch": took, "numInputRows": rows, "sources": [source]}
+
+
 def batches(read: dict[str, int], *, partitions: int = 4, backlog: int = 0, count: int = 8) -> list[dict[str, Any]]:
     """Batches of 300 ms, each of which takes so many records of each partition."""
     made = []
     for n in range(count):
-        start = {str(p): n * read.get(str(p), 0) for p in range(partitions)}
-        end = {str(p): (n + 1) * read.get(str(p), 0) for p in range(partitions)}
-        latest = {p: at + (backlog if p == "0" else 0) for p, at in end.items()}
-        source = {
-            "description": "KafkaV2[Subscribe[events]]",
-            "startOffset": {"events": start},
-            "endOffset": {"events": end},
-            "latestOffset": {"events": latest},
-            "numInputRows": sum(read.values()),
-        }
-        made.append({"triggerExecution": 295, "addBatch": 200, "numInputRows": sum(read.values()), "sources": [source]})
+        start, end = ({str(p): at * read.get(str(p), 0) for p in range(partitions)} for at in (n, n + 1))
+        made.append(taken(sum(read.values()), start=start, end=end, latest=end | {"0": end["0"] + backlog}))
     return made
+
+
+def waited(made: list[dict[str, Any]], **known: Any) -> Any:
+    """What the tasks of these batches wait."""
+    return kafka_fetch_wait_ms(window(made, **({"source": "kafka", "task_slots": 4} | known)))
 
 
 EACH = {"0": 3, "1": 3, "2": 3, "3": 3}
@@ -40,23 +43,32 @@ def test_only_partitions_that_gave_records_have_a_task() -> None:
     assert (found == 2).all()
 
 
-def test_each_task_waits_for_its_partitions_next_record_and_waves_add_up() -> None:
-    one_wave = kafka_fetch_wait_ms(window(batches(EACH), source="kafka", task_slots=4))
-    two_waves = kafka_fetch_wait_ms(window(batches(EACH), source="kafka", task_slots=2))
-    assert isinstance(one_wave, np.ndarray) and isinstance(two_waves, np.ndarray)
-    assert one_wave[1:] == pytest.approx(300 / 3, abs=2)
-    assert two_waves[1:] == pytest.approx(2 * 300 / 3, abs=4)
+@pytest.mark.parametrize(
+    ("made", "known", "ms"),
+    [
+        # each task waits for its partition's next record, and waves add up
+        (batches(EACH), {}, pytest.approx(300 / 3, abs=2)),
+        (batches(EACH), {"task_slots": 2}, pytest.approx(2 * 300 / 3, abs=4)),
+        # no longer than the limit that is set, and with a backlog there is more to read at once
+        (batches(EACH), {"kafka_fetch_max_wait_ms": 10}, pytest.approx(10)),
+        (batches(EACH, backlog=500), {}, pytest.approx(0)),
+    ],
+)
+def test_what_tasks_wait_for(made: list[dict[str, Any]], known: dict[str, Any], ms: Any) -> None:
+    found = waited(made, **known)
+    assert isinstance(found, np.ndarray) and found[1:] == ms
 
 
-def test_unknown_slots_leave_an_interval() -> None:
-    found = kafka_fetch_wait_ms(window(batches(EACH), source="kafka"))
+def test_unknown_slots_leave_an_interval_and_other_sources_do_not_tell() -> None:
+    found = waited(batches(EACH), task_slots=None)
     assert isinstance(found, Bounds)
     assert (found.low[1:] < found.high[1:]).all() and (found.high[1:] <= 200).all()
+    assert isinstance(waited(batches(EACH), source="file"), Missing)
 
 
 @pytest.mark.parametrize(("records", "low", "high"), [(6, 0, 50), (1, 200, 200)])
 def test_one_partition_may_have_its_next_record_by_then(records: int, low: float, high: float) -> None:
-    found = kafka_fetch_wait_ms(window(batches({"0": records}, partitions=1), source="kafka", task_slots=2))
+    found = waited(batches({"0": records}, partitions=1), task_slots=2)
     least, most = (found.low, found.high) if isinstance(found, Bounds) else (found, found)
     assert isinstance(least, np.ndarray) and isinstance(most, np.ndarray)
     assert (least[1:] == pytest.approx(low, abs=2)) and (most[1:] == pytest.approx(high, abs=2))
@@ -67,16 +79,14 @@ def uneven(by_batch: list[dict[str, int]]) -> list[dict[str, Any]]:
     made, start = [], dict.fromkeys(by_batch[0], 0)
     for read in by_batch:
         end = {place: at + read[place] for place, at in start.items()}
-        offsets = {"startOffset": {"events": start}, "endOffset": {"events": end}, "latestOffset": {"events": end}}
-        source = {"description": "KafkaV2[Subscribe[events]]", "numInputRows": sum(read.values()), **offsets}
-        made.append({"triggerExecution": 295, "addBatch": 200, "numInputRows": sum(read.values()), "sources": [source]})
+        made.append(taken(sum(read.values()), start=start, end=end, latest=end))
         start = end
     return made
 
 
 def test_records_that_come_in_groups_leave_a_partition_without_any_for_longer() -> None:
     in_groups = [{str(p): 600 if (n + p) % 4 < 2 else 200 for p in range(4)} for n in range(24)]
-    found = kafka_fetch_wait_ms(window(uneven(in_groups), source="kafka", task_slots=4))
+    found = waited(uneven(in_groups))
     assert isinstance(found, Bounds)
     assert found.low[1:] == pytest.approx(300 / 400, abs=0.05)
     assert (found.high[1:] > 50).all()
@@ -88,22 +98,6 @@ def test_a_partition_that_always_gets_more_is_no_sign_of_groups() -> None:
     assert rows_at_once(window(batches(EACH), source="kafka", task_slots=4)) == 1.0
 
 
-def test_no_wait_is_longer_than_the_limit_that_is_set() -> None:
-    found = kafka_fetch_wait_ms(window(batches(EACH), source="kafka", task_slots=4, kafka_fetch_max_wait_ms=10))
-    assert isinstance(found, np.ndarray)
-    assert found[1:] == pytest.approx(10)
-
-
-def test_a_consumer_with_a_backlog_has_more_to_read_at_once() -> None:
-    found = kafka_fetch_wait_ms(window(batches(EACH, backlog=500), source="kafka", task_slots=4))
-    assert isinstance(found, np.ndarray)
-    assert (found[1:] == 0).all()
-
-
-def test_other_sources_do_not_tell() -> None:
-    assert isinstance(kafka_fetch_wait_ms(window(batches(EACH), source="file")), Missing)
-
-
 def in_bursts(sizes: list[tuple[int, int]], count: int = 8) -> Any:
     """Batches in bursts 20 s apart: each size is (ms of addBatch, rows of each of 4 partitions) of a batch in a burst.
 
@@ -113,16 +107,9 @@ def in_bursts(sizes: list[tuple[int, int]], count: int = 8) -> Any:
     for number in range(count * len(sizes)):
         ms, each = sizes[number % len(sizes)]
         start, place = place, place + each
-        source = {
-            "description": "KafkaV2[Subscribe[events]]",
-            "startOffset": {"events": dict.fromkeys("0123", start)},
-            "endOffset": {"events": dict.fromkeys("0123", place)},
-            "latestOffset": {"events": dict.fromkeys("0123", place)},
-        }
+        ends = {end: dict.fromkeys("0123", at) for end, at in (("start", start), ("end", place), ("latest", place))}
         interval = {"interval": 20_000.0} if number % len(sizes) == 0 else {}
-        rows.append(
-            {"triggerExecution": ms + 80, "addBatch": ms, "numInputRows": 4 * each, "sources": [source]} | interval
-        )
+        rows.append(taken(4 * each, ms, **ends) | {"triggerExecution": ms + 80} | interval)
     made = events(rows)
     for event in made[:: len(sizes)]:
         event["inputRowsPerSecond"] = event["numInputRows"] / 0.012

@@ -59,12 +59,6 @@ def test_output_and_format_are_those_of_analyze(tmp_path: Path) -> None:
     assert query["inside"]["parts"], "addBatch of a small log is opened"
 
 
-def test_a_page_needs_a_file() -> None:
-    result = CliRunner().invoke(main, ["watch", str(LOG), "--format", "html"])
-    assert result.exit_code == 2
-    assert "needs --output FILE" in result.output
-
-
 def test_ctrl_c_ends_with_0(monkeypatch: pytest.MonkeyPatch) -> None:
     def steps(*_: object, **__: object) -> Iterator[Report | None]:
         yield Report(report(slow()))
@@ -81,10 +75,10 @@ def test_ctrl_c_ends_with_0(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         (["nowhere.log"], "no such file or directory"),
         (["-"], "only local files can be watched"),
-        ([str(LOG), "--once-per", "10"], "10 has no unit"),
+        ([str(LOG), "--once-per", "10"], "10 has no unit"), ([str(LOG), "--format", "html"], "needs --output FILE"),
         ([str(LOG), "--set", "nosuch:task_slots=8"], "no query 'nosuch' in the input"),
     ],
-)
+)  # fmt: skip
 def test_what_is_asked_wrongly_is_told_in_a_line(arguments: list[str], said: str) -> None:
     result = CliRunner().invoke(main, ["watch", *arguments])
     assert result.exit_code == 2
@@ -99,6 +93,5 @@ def test_facts_are_given_for_a_query_that_begins_later(tmp_path: Path) -> None:
     assert first is not None and not first.queries
     log.write_bytes(log.read_bytes() + made)
     second = next(looks)
-    assert second is not None
-    assert second.queries[0]["facts"]["task_slots"] == {"value": 8, "from": "user"}
+    assert second is not None and second.queries[0]["facts"]["task_slots"] == {"value": 8, "from": "user"}
     looks.close()
