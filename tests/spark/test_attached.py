@@ -36,8 +36,7 @@ def test_a_stateless_query(spark: Any, advisor: Any, heard: Heard, tmp_path: Pat
     query = writer(rows(spark), "plain", tmp_path, password="hunter2").start()
     heard.batches(query, 5)
     found = entry(advisor, query)
-    assert found["state"] == "running"
-    assert found["name"] == "plain"
+    assert (found["name"], found["state"]) == ("plain", "running")
     assert found["facts"]["spark_version"] == {"value": spark.version, "from": "session"}
     assert known(found, "trigger", "sink", "source", "task_slots", "async_progress", "stateful", "output_mode") == {
         "trigger": "unspecified", "sink": "noop", "source": "rate_micro_batch", "task_slots": 2,
@@ -130,10 +129,8 @@ def test_a_restart_with_the_advised_option_is_a_run_of_the_same_query(
 def test_an_option_that_spark_does_not_know_is_seen(spark: Any, advisor: Any, heard: Heard, tmp_path: Path) -> None:
     query = writer(rows(spark), "misspelt", tmp_path, asyncProgressTrackingEnable="true").start()
     heard.batches(query, 2)
-    assert (
-        "asyncprogresstracking"
-        in known(entry(advisor, query), "ignored_async_setting")["ignored_async_setting"].lower()
-    )
+    ignored = known(entry(advisor, query), "ignored_async_setting")["ignored_async_setting"]
+    assert "asyncprogresstracking" in ignored.lower()
 
 
 def test_sessions_have_listeners_of_their_own_and_one_advisor_can_serve_several(
@@ -309,10 +306,8 @@ def test_detached_under_load_the_queries_go_on(spark: Any, tmp_path: Path) -> No
         heard.batches(query, 2)
     thread = advisor.recorder.worker.thread
     advisor.detach()
-    assert thread is not None
-    assert not thread.is_alive()
-    assert advisor._lean is not None
-    assert advisor._lean._hear is None
+    assert thread is not None and not thread.is_alive()
+    assert advisor._lean is not None and advisor._lean._hear is None
     with attach(spark) as again:
         later = Heard(again)
         for query in queries:
@@ -348,16 +343,12 @@ def test_add_batch_is_opened_by_what_the_session_still_holds(
     heard.end(query)
     run = str(query.runId)
     stages, parts = (table[table["run_id"] == run] for table in (advisor.stages(), advisor.stages(parts=True)))
-    assert set(stages["kind"]) == {"source_read", "state"}
-    assert set(stages["origin"]) == {"session"}
-    assert list(parts["batch_id"]) == sorted(parts["batch_id"])
-    assert len(parts) >= 5
-    assert (parts["jobs"] == 1).all()
+    assert (set(stages["kind"]), set(stages["origin"])) == ({"source_read", "state"}, {"session"})
+    assert len(parts) >= 5 and list(parts["batch_id"]) == sorted(parts["batch_id"]) and (parts["jobs"] == 1).all()
     told = parts[[name for name in parts if name.endswith("_ms") and name not in ("add_batch_ms", "code_generated_ms")]]
     assert told.sum(axis=1).to_numpy() == pytest.approx(parts["add_batch_ms"].to_numpy())
     assert (parts["state_commit_ms"] > 0).all()
     assert parts["slots_wait_ms"].isna().all()
     assert entry(advisor, query).get("inside") is None
     (found,) = (one for one in advisor.report(stages=True).typed.queries if one.run_id == run)
-    assert found.inside is not None
-    assert found.inside.parts
+    assert found.inside is not None and found.inside.parts
