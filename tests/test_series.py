@@ -25,26 +25,17 @@ STATE = {
 
 def series(tmp_path: Path, rows: list[dict[str, Any]], **how: Any) -> Series:
     (tmp_path / "progress.jsonl").write_text("".join(json.dumps(one) + "\n" for one in events(rows, **how)))
+    assert "series" not in analyze(tmp_path / "progress.jsonl").queries[0]  # it is asked for
     found = analyze(tmp_path / "progress.jsonl", series=True).typed.queries[0].series
     assert found is not None
     return found
 
 
-def test_a_report_holds_no_series_unless_it_is_asked_for(tmp_path: Path) -> None:
-    (tmp_path / "progress.jsonl").write_text("".join(json.dumps(one) + "\n" for one in events([BATCH] * 20)))
-    assert "series" not in analyze(tmp_path / "progress.jsonl").queries[0]
-    data = analyze(tmp_path / "progress.jsonl", series=True).queries[0]
-    assert data["series"]["trigger_execution_ms"] == [100.0] * 20
-
-
 def test_every_column_has_one_value_per_batch(tmp_path: Path) -> None:
     found = series(tmp_path, [BATCH | {"operators": [STATE]}] * 40)
-    columns = [
-        getattr(found, name)
-        for name in found.__struct_fields__
-        if name not in ("batches", "phases_ms", "parts_ms", "changed_at")
-    ]
-    assert found.batches == 40
+    others = ("batches", "phases_ms", "parts_ms", "changed_at")
+    columns = [getattr(found, name) for name in found.__struct_fields__ if name not in others]
+    assert found.batches == 40 and found.trigger_execution_ms == (100.0,) * 40
     assert {len(column) for column in (*columns, *found.phases_ms.values())} == {40}
     assert set(found.phases_ms) == {"walCommit", "addBatch", "commitOffsets"}
     assert found.timestamp[0] is not None and found.timestamp[0].endswith("Z")

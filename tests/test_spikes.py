@@ -24,10 +24,8 @@ def number(found: Estimate | Missing) -> float:
 def test_the_rhythm_is_found_and_its_numbers_are_those_of_its_batches(every: int) -> None:
     durations = [1500.0 if n % every == every - 1 else 300.0 for n in range(4 * every if every > 5 else 40)]
     run = of(durations)
-    assert number(measure(run, "spike_every")) == every
-    assert number(measure(run, "spike_batch_ms")) == 1500
-    assert number(measure(run, "spike_rest_ms")) == 300
-    assert number(measure(run, "spike_gap_ms")) == 1200
+    told = [number(measure(run, f"spike_{name}")) for name in ("every", "batch_ms", "rest_ms", "gap_ms")]
+    assert told == [every, 1500, 300, 1200]
     slow = sum(ms == 1500 for ms in durations)
     assert number(measure(run, "spike_time_share")) == pytest.approx(1500 * slow / sum(durations), rel=0.05)
 
@@ -40,14 +38,18 @@ def test_any_interval_up_to_a_hundred_is_found(every: int) -> None:
     assert number(measure(of([float(ms) for ms in durations]), "spike_every")) == every
 
 
-def test_a_slow_batch_in_every_eighth_is_found_beside_some_that_are_slow_by_chance() -> None:
-    durations = [900.0 if n % 8 == 3 or n in (10, 41, 60) else 300.0 for n in range(72)]
-    assert number(measure(of(durations), "spike_every")) == 8
-
-
-def test_a_run_that_warms_up_has_its_spikes_all_the_same() -> None:
-    durations = [(2.5 if n % 10 == 0 else 1.0) * (1500 + 3000 * np.exp(-n / 10)) for n in range(46)]
-    assert number(measure(of(list(durations)), "spike_every")) == 10
+@pytest.mark.parametrize(
+    ("durations", "every"),
+    [
+        # beside some that are slow by chance, and in a run that warms up
+        ([900.0 if n % 8 == 3 or n in (10, 41, 60) else 300.0 for n in range(72)], 8),
+        ([(2.5 if n % 10 == 0 else 1.0) * (1500 + 3000 * np.exp(-n / 10)) for n in range(46)], 10),
+        ([1500.0 if n in (9, 19) else 300.0 for n in range(25)], None),  # two are no rhythm
+    ],
+)
+def test_the_rhythm(durations: list[float], every: int | None) -> None:
+    found = measure(of(durations), "spike_every")
+    assert (found.safe if isinstance(found, Estimate) else None) == every
 
 
 @pytest.mark.parametrize("every", [7, 8])
@@ -89,8 +91,3 @@ def test_the_latency_with_fewer_spikes_lies_between_all_and_none_of_them() -> No
     p99 = [now.p99, *(found.p99 for found in seldom if isinstance(found, Quantiles)), none.p99]
     assert p99 == sorted(p99, reverse=True)
     assert len(set(p99)) == 5
-
-
-def test_two_slow_batches_are_no_rhythm() -> None:
-    durations = [1500.0 if n in (9, 19) else 300.0 for n in range(25)]
-    assert isinstance(measure(of(durations), "spike_every"), Missing)
