@@ -52,23 +52,9 @@ def wrong(folder: Path, rule: dict[str, Any], name: str = "XX001-own-rule.yaml")
 
 
 ODD = (
-    None,
-    True,
-    -1,
-    1.5,
-    float("nan"),
-    float("inf"),
-    10**18,
-    400 * "9",
-    "",
-    "x",
-    "{",
-    [],
-    [None],
-    {},
-    {"use": 1},
+    None, True, -1, 1.5, float("nan"), float("inf"), 10**18, 400 * "9", "", "x", "{", [], [None], {}, {"use": 1},
     {1: 2},
-)
+)  # fmt: skip
 
 
 def places(content: Any) -> Iterator[tuple[Any, Any]]:

@@ -458,15 +458,10 @@ def test_a_pipe_is_as_wide_as_columns_says(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize(
     "words",
     [
-        ("analyze", LOG),
-        ("compare", LOG, LOG),
-        ("rules", "list"),
-        ("steps", "list"),
-        ("metrics", "list"),
-        ("facts", "list"),
-        ("log4j",),
+        ("analyze", LOG), ("compare", LOG, LOG), ("rules", "list"), ("steps", "list"), ("metrics", "list"),
+        ("facts", "list"), ("log4j",),
     ],
-)
+)  # fmt: skip
 def test_output_goes_into_a_file(tmp_path: Path, words: tuple[str, ...]) -> None:
     path = tmp_path / "written"
     result = run(*words, "--output", str(path))

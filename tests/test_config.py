@@ -38,12 +38,8 @@ def test_all_that_it_may_say(tmp_path: Path) -> None:
     config = load(written(tmp_path, GOOD), {"LG001", "ST005"})
     query = config.query(None, "orders-enricher")
     facts = {
-        "stateful": False,
-        "sink": "kafka",
-        "task_slots": 16,
-        "spark_version": "4.10",
-        "ignored_async_setting": None,
-    }
+        "stateful": False, "sink": "kafka", "task_slots": 16, "spark_version": "4.10", "ignored_async_setting": None,
+    }  # fmt: skip
     assert query.given == facts | {"latency_target_ms": 500}
     assert query.levels == {"LG001": {"low": 0.3, "high": 0.6}}
 

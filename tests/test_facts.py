@@ -81,20 +81,14 @@ class TestNames:
     @pytest.mark.parametrize(
         ("text", "said"),
         [
-            ("statefull=false", "did you mean 'stateful'?"),
-            ("sink=kafak", "did you mean 'kafka'?"),
-            ("sink=zzz", "one of kafka, console"),
-            ("task_slots=many", "give a whole number"),
-            ("task_slots=0", "give at least 1"),
-            ("latency_target_ms=nan", "give a number"),
-            ("stateful=maybe", "give true or false"),
-            ("spark_version=new", "give a version"),
-            ("stateful", "--set stateful=false"),
-            ("=1", "--set stateful=false"),
-            ("data_problem=none", "cannot be set, it can only be observed"),
-            ("falling_behind=true", "found in: log"),
+            ("statefull=false", "did you mean 'stateful'?"), ("sink=kafak", "did you mean 'kafka'?"),
+            ("sink=zzz", "one of kafka, console"), ("task_slots=many", "give a whole number"),
+            ("task_slots=0", "give at least 1"), ("latency_target_ms=nan", "give a number"),
+            ("stateful=maybe", "give true or false"), ("spark_version=new", "give a version"),
+            ("stateful", "--set stateful=false"), ("=1", "--set stateful=false"),
+            ("data_problem=none", "cannot be set, it can only be observed"), ("falling_behind=true", "found in: log"),
         ],
-    )
+    )  # fmt: skip
     def test_a_wrong_fact_is_answered_with_what_would_do(self, text: str, said: str) -> None:
         with pytest.raises(UsageError) as caught:
             parse_user_fact(text)
@@ -239,13 +233,10 @@ class TestComputed:
     @pytest.mark.parametrize(
         ("folders", "scheme"),
         [
-            (["file:/data/in"], "file"),
-            (["hdfs://name:8020/in", "hdfs://other/in"], "hdfs"),
-            (["S3A://bucket/in"], "s3a"),
-            (["/data/in"], None),
-            (["file:/a", "s3a://b"], None),
+            (["file:/data/in"], "file"), (["hdfs://name:8020/in", "hdfs://other/in"], "hdfs"),
+            (["S3A://bucket/in"], "s3a"), (["/data/in"], None), (["file:/a", "s3a://b"], None),
         ],
-    )
+    )  # fmt: skip
     def test_the_file_system_of_the_folders_that_are_read(self, folders: list[str], scheme: str | None) -> None:
         sources = [{"description": f"FileStreamSource[{folder}]"} for folder in folders]
         assert values(computed(frame([BATCH | {"sources": sources}]))).get("source_scheme") == scheme
@@ -269,17 +260,14 @@ class TestComputed:
         [
             ("org.apache.spark.sql.execution.datasources.noop.NoopTable$@5f0b", "noop"),
             ("org.apache.spark.sql.execution.streaming.ConsoleTable$@1", "console"),
-            ("org.apache.spark.sql.execution.streaming.ConsoleSinkProvider@1", "console"),
-            ("MemorySink", "memory"),
+            ("org.apache.spark.sql.execution.streaming.ConsoleSinkProvider@1", "console"), ("MemorySink", "memory"),
             ("org.apache.spark.sql.kafka010.KafkaSourceProvider$KafkaTable@1", "kafka"),
             ("org.apache.spark.sql.kafka010.KafkaSourceProvider@1", "kafka"),
             ("ForeachWriterTable(org.apache.spark.sql.execution.python.PythonForeachWriter@1,Left(...))", "foreach"),
-            ("ForeachBatchSink", "foreach_batch"),
-            ("FileSink[file:/kafka/x]", "file"),
-            ("DeltaSink[file:/data/table]", "delta"),
-            ("org.example.Custom@1", "other"),
+            ("ForeachBatchSink", "foreach_batch"), ("FileSink[file:/kafka/x]", "file"),
+            ("DeltaSink[file:/data/table]", "delta"), ("org.example.Custom@1", "other"),
         ],
-    )
+    )  # fmt: skip
     def test_kinds_of_sinks(self, description: str, kind: str) -> None:
         assert sink_kind(description) == kind
 
@@ -662,13 +650,10 @@ class TestBounds:
     @pytest.mark.parametrize(
         ("least", "below", "words"),
         [
-            ("2.4", "3.0", "2.4"),
-            ("3.2", "3.4", "3.2 to 3.3"),
-            (None, "3.4", "below 3.4"),
-            ("3.4", None, "3.4 or later"),
-            (None, None, None),
+            ("2.4", "3.0", "2.4"), ("3.2", "3.4", "3.2 to 3.3"), (None, "3.4", "below 3.4"),
+            ("3.4", None, "3.4 or later"), (None, None, None),
         ],
-    )
+    )  # fmt: skip
     def test_bounds_in_words(self, least: str | None, below: str | None, words: str | None) -> None:
         assert version_in_words(least, below) == words
 

@@ -36,12 +36,9 @@ from tests.made import events, table, window
 
 CATALOGUE = load(None)
 SOURCE = {
-    "description": "KafkaV2[Subscribe[t]]",
-    "startOffset": {"t": {"0": 0}},
-    "endOffset": {"t": {"0": 100}},
-    "latestOffset": {"t": {"0": 10100}},
-    "numInputRows": 100,
-}
+    "description": "KafkaV2[Subscribe[t]]", "startOffset": {"t": {"0": 0}}, "endOffset": {"t": {"0": 100}},
+    "latestOffset": {"t": {"0": 10100}}, "numInputRows": 100,
+}  # fmt: skip
 OPERATOR = {
     "operatorName": "stateStoreSave",
     "commitTimeMs": 268,

@@ -40,11 +40,8 @@ def advised(catalogue: Catalogue, store: str, partitions: int) -> dict[str, Advi
     }  # fmt: skip
     whole = TRIGGER[store, partitions]
     row: dict[str, Any] = {
-        "triggerExecution": whole,
-        "addBatch": whole - OUTSIDE_ADD_BATCH,
-        "walCommit": 28,
-        "commitOffsets": 30,
-    }
+        "triggerExecution": whole, "addBatch": whole - OUTSIDE_ADD_BATCH, "walCommit": 28, "commitOffsets": 30,
+    }  # fmt: skip
     row |= {"operators": [operator]}
     known: dict[str, Any] = {
         "stateful": True, "platform": "open_source", "spark_version": "4.3.0", "task_slots": 2, "sink": "kafka",

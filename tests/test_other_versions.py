@@ -29,14 +29,10 @@ WITHOUT_ASYNC = ("file", "delta", "foreach_batch", "other", "foreach")
 ASYNC = "async-progress"
 SINKS = {
     "kafka": "org.apache.spark.sql.kafka010.KafkaSourceProvider$KafkaTable@3b1f",
-    "console": "org.apache.spark.sql.execution.streaming.ConsoleTable$@31a",
-    "memory": "MemorySink",
-    "noop": "NoopTable",
-    "foreach_batch": "ForeachBatchSink",
-    "file": "FileSink[hdfs://nn/out]",
-    "delta": "DeltaSink[hdfs://nn/table]",
-    "other": "IcebergWrite(table=db.t, format=PARQUET)",
-}
+    "console": "org.apache.spark.sql.execution.streaming.ConsoleTable$@31a", "memory": "MemorySink",
+    "noop": "NoopTable", "foreach_batch": "ForeachBatchSink", "file": "FileSink[hdfs://nn/out]",
+    "delta": "DeltaSink[hdfs://nn/table]", "other": "IcebergWrite(table=db.t, format=PARQUET)",
+}  # fmt: skip
 OF_STATE_ONLY = ("ST001", "ST002", "ST003", "ST005", "ST006", "ST009", "ST011", "ST012")
 SAMPLES = Path(__file__).parents[1] / "sample_progress"
 INTERVAL_MS = {"default": None, "interval": 2000}
@@ -79,20 +75,12 @@ def made(version: str, sink: str, trigger: str, stateful: bool) -> list[Event]:
     """A run whose logs take a third of each batch, and whose state commits show where it keeps some."""
     rows: list[Event] = [
         {
-            "triggerExecution": 300 + 7 * (number % 3),
-            "latestOffset": 4,
-            "getBatch": 0,
-            "queryPlanning": 12,
-            "walCommit": 55,
-            "addBatch": 170 + 7 * (number % 3),
-            "commitOffsets": 52,
-            "numInputRows": 10,
-            "sources": [_read(number)],
-            "operators": [copy.deepcopy(STATE)] if stateful else [],
-            "sink": SINKS[sink],
+            "triggerExecution": 300 + 7 * (number % 3), "addBatch": 170 + 7 * (number % 3), "latestOffset": 4,
+            "getBatch": 0, "queryPlanning": 12, "walCommit": 55, "commitOffsets": 52, "numInputRows": 10,
+            "sources": [_read(number)], "operators": [copy.deepcopy(STATE)] if stateful else [], "sink": SINKS[sink],
         }
         for number in range(BATCHES)
-    ]
+    ]  # fmt: skip
     for row in rows:
         for operator in row["operators"]:
             operator["customMetrics"] = {"loadedMapCacheHitCount": 5, "loadedMapCacheMissCount": 0}

@@ -14,15 +14,10 @@ from tests.made import events
 
 SLOW_PLANNING = {"triggerExecution": 900, "addBatch": 300, "queryPlanning": 500, "walCommit": 40, "numInputRows": 100}
 STEP = {
-    "id": "zz-plan-less",
-    "do": "Plan less",
-    "change": {"code": "# in your code"},
-    "takes": "restart",
-    "saves": {"metric": "query_planning_ms", "stat": "typical", "share": [0.5, 0.6, 0.7]},
-    "costs": "Nothing.",
-    "undo": "Plan as before.",
-    "check": "queryPlanning gets shorter.",
-}
+    "id": "zz-plan-less", "do": "Plan less", "change": {"code": "# in your code"}, "takes": "restart",
+    "saves": {"metric": "query_planning_ms", "stat": "typical", "share": [0.5, 0.6, 0.7]}, "costs": "Nothing.",
+    "undo": "Plan as before.", "check": "queryPlanning gets shorter.",
+}  # fmt: skip
 RULE = {
     "id": "ZZ001",
     "slug": "our-planning",

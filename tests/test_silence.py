@@ -164,11 +164,8 @@ def test_one_look_says_for_how_long_and_a_screen_that_stays_since_when(live: boo
     (found,) = (query.stall for query in made.queries)
     assert found is not None and (found.word, found.ms) == ("silent", ms)
     shown = [
-        report_as_text(made),
-        report_as_text(made, everything=True),
-        report_as_page(made),
-        report_as_markdown(made),
-    ]
+        report_as_text(made), report_as_text(made, everything=True), report_as_page(made), report_as_markdown(made),
+    ]  # fmt: skip
     assert [("silent for 3.0 min, since" in text, "in your foreachBatch" in text) for text in shown] == [
         (not live, True)
     ] * 4

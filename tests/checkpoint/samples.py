@@ -21,14 +21,11 @@ EVOLUTION = {
     "spark.sql.streaming.offsetLog.formatVersion": "2",
 }
 SAMPLES: dict[str, dict[str, Any]] = {
-    "default": {"query": "count", "batches": 12},
-    "rocksdb": {"query": "count", "confs": ROCKSDB, "batches": 12},
+    "default": {"query": "count", "batches": 12}, "rocksdb": {"query": "count", "confs": ROCKSDB, "batches": 12},
     "changelog": {"query": "count", "confs": {**ROCKSDB, **CHANGELOG}, "batches": 12},
-    "join": {"query": "join", "batches": 12},
-    "stateless": {"query": "plain", "batches": 12},
-    "async": {"query": "plain", "options": ASYNC, "batches": 40},
-    "files": {"query": "files", "batches": 12},
-}
+    "join": {"query": "join", "batches": 12}, "stateless": {"query": "plain", "batches": 12},
+    "async": {"query": "plain", "options": ASYNC, "batches": 40}, "files": {"query": "files", "batches": 12},
+}  # fmt: skip
 FROM_4: dict[str, dict[str, Any]] = {
     "ids": {
         "query": "count",

@@ -16,14 +16,9 @@ from advisor.window import Window, run_window
 
 SAMPLES = Path(__file__).parents[2] / "sample_progress"
 RUNS = (
-    "LG001/rate-to-noop-3.5.9",
-    "LG001/rate-to-noop-4.3.0",
-    "LG002/interval-0-3.5.9",
-    "LG002/interval-0-4.3.0",
-    "LG005/switched-off-3.5.9",
-    "ST002/rocksdb-without-changelog-4.3.0",
-    "ST005/8-partitions-on-2-slots-4.3.0",
-)
+    "LG001/rate-to-noop-3.5.9", "LG001/rate-to-noop-4.3.0", "LG002/interval-0-3.5.9", "LG002/interval-0-4.3.0",
+    "LG005/switched-off-3.5.9", "ST002/rocksdb-without-changelog-4.3.0", "ST005/8-partitions-on-2-slots-4.3.0",
+)  # fmt: skip
 BLOCK = 12  # longer than the memory of any of these runs asks for, so that it is kept
 
 

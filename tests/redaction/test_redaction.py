@@ -182,15 +182,12 @@ def test_lines_stay_lines() -> None:
 @pytest.mark.parametrize(
     "form",
     [
-        "refused:\npassword:\n  {}\nhost: h",
-        "password =\n{}",
-        "password: |\n    {}\nhost: h",
-        'token: "\n{}"\nhost: h',
-        "user=me, api_key =>\r\n  {}\r\nhost: h",
+        "refused:\npassword:\n  {}\nhost: h", "password =\n{}", "password: |\n    {}\nhost: h",
+        'token: "\n{}"\nhost: h', "user=me, api_key =>\r\n  {}\r\nhost: h",
         "key: -----BEGIN PRIVATE KEY-----\nMIIEvQ\n{}\n-----END PRIVATE KEY-----\nhost: h",
         "-----BEGIN EC PRIVATE KEY-----\nMIIEvQ\n{}",
     ],
-)
+)  # fmt: skip
 def test_a_credential_on_the_line_below_its_name_is_hidden(form: str) -> None:
     said = hide_lines(form.format(SECRET))
     assert SECRET not in said

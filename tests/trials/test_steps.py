@@ -24,15 +24,12 @@ CATALOGUE = load()
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ([], "no step was given"),
-        (["async-progres"], "did you mean 'async-progress'"),
-        (["async-progress-off"], "more than the settings"),
-        (["real-time-mode"], "real_time|more than settings"),
-        ([{}], "cannot set nothing"),
-        ([{"confs": {"a": "b"}}], "cannot set confs"),
+        ([], "no step was given"), (["async-progres"], "did you mean 'async-progress'"),
+        (["async-progress-off"], "more than the settings"), (["real-time-mode"], "real_time|more than settings"),
+        ([{}], "cannot set nothing"), ([{"confs": {"a": "b"}}], "cannot set confs"),
         ([{"trigger": {"available_now": True}}], "available_now"),
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_on_trial(given: list[Any], words: str) -> None:
     with pytest.raises(UsageError, match=words):
         known(given, CATALOGUE)
@@ -62,13 +59,10 @@ BOUNDS = Bounds(runs=8, batches=1, seconds=1.0, most_runs=24)
 @pytest.mark.parametrize(
     ("asked", "pace_ms", "batches", "seconds"),
     [
-        (Length(), 200, 40, 60),
-        (Length(), 4_000, 15, 30 + 2 * 15 * 4),
-        (Length(), 20_000, 10, 30 + 2 * 10 * 20),
-        (Length(batches=12), 20_000, 12, 30 + 2 * 12 * 20),
-        (Length(seconds=300), 20_000, 15, 300),
+        (Length(), 200, 40, 60), (Length(), 4_000, 15, 30 + 2 * 15 * 4), (Length(), 20_000, 10, 30 + 2 * 10 * 20),
+        (Length(batches=12), 20_000, 12, 30 + 2 * 12 * 20), (Length(seconds=300), 20_000, 15, 300),
     ],
-)
+)  # fmt: skip
 def test_the_length_of_runs_follows_from_the_pace_of_the_warm_up(
     asked: Length, pace_ms: float, batches: int, seconds: float
 ) -> None:
