@@ -127,24 +127,15 @@ def lz4(content: bytes) -> bytes:
 
 
 FORMATS: dict[str, Callable[[], bytes]] = {
-    "driver.log": driver_log,
-    "bitnami.log": lambda: driver_log("[26-03-01 02:00:00] {MicroBatchExecution} INFO: "),
-    "windows.log": lambda: driver_log().replace(b"\n", b"\r\n"),
-    "cut.log": cut_log,
-    "structured.log": structured,
-    "progress.jsonl": json_lines,
-    "eventlog": event_log,
-    "printed.txt": printed,
-    "comment.log": lambda: b"".join(b"# " + line for line in printed().splitlines(keepends=True)),
-    "piece.txt": piece,
-    "nothing.log": lambda: b"26/03/01 INFO nothing\n" * 50,
-    "empty.log": lambda: b"",
-    "driver.log.gz": lambda: gzip.compress(driver_log()),
-    "progress.jsonl.bz2": lambda: bz2.compress(json_lines()),
-    "eventlog.zstd": lambda: zstd(event_log()),
-    "eventlog.lz4": lambda: lz4(event_log()),
+    "driver.log": driver_log, "bitnami.log": lambda: driver_log("[26-03-01 02:00:00] {MicroBatchExecution} INFO: "),
+    "windows.log": lambda: driver_log().replace(b"\n", b"\r\n"), "cut.log": cut_log, "structured.log": structured,
+    "progress.jsonl": json_lines, "eventlog": event_log, "printed.txt": printed,
+    "comment.log": lambda: b"".join(b"# " + line for line in printed().splitlines(keepends=True)), "piece.txt": piece,
+    "nothing.log": lambda: b"26/03/01 INFO nothing\n" * 50, "empty.log": lambda: b"",
+    "driver.log.gz": lambda: gzip.compress(driver_log()), "progress.jsonl.bz2": lambda: bz2.compress(json_lines()),
+    "eventlog.zstd": lambda: zstd(event_log()), "eventlog.lz4": lambda: lz4(event_log()),
     "torn.gz": lambda: gzip.compress(driver_log())[:-60],
-}
+}  # fmt: skip
 """File name to what makes its content."""
 
 

@@ -15,19 +15,11 @@ from advisor.sources.formats import driverlog, eventlog, lines, records, text
 
 MARK = "26/03/01 00:00:00 INFO MicroBatchExecution: Streaming query made progress: "
 SMALLER = {
-    (random_access, "STEP"): 16_000,
-    (opening, "WINDOW"): 16_000,
-    (opening, "LATER"): 4_000,
-    (opening, "IN_CACHE"): 1_000,
-    (opening, "BEFORE"): 64,
-    (opening, "LONGEST_RECORD"): 40_000,
-    (lines, "LONGEST_EVENT"): 32_000,
-    (records, "LONGEST_EVENT"): 32_000,
-    (records, "LONGEST_PIECE"): 1_000,
-    (driverlog, "LONGEST_EVENT"): 32_000,
-    (eventlog, "LONGEST_EVENT"): 32_000,
-    (text, "MIXED"): 16_000,
-}
+    (random_access, "STEP"): 16_000, (opening, "WINDOW"): 16_000, (opening, "LATER"): 4_000,
+    (opening, "IN_CACHE"): 1_000, (opening, "BEFORE"): 64, (opening, "LONGEST_RECORD"): 40_000,
+    (lines, "LONGEST_EVENT"): 32_000, (records, "LONGEST_EVENT"): 32_000, (records, "LONGEST_PIECE"): 1_000,
+    (driverlog, "LONGEST_EVENT"): 32_000, (eventlog, "LONGEST_EVENT"): 32_000, (text, "MIXED"): 16_000,
+}  # fmt: skip
 FORMS: dict[str, Callable[[list[str]], str]] = {
     "json lines": lambda events: "\n".join([*events, ""]),
     "driver log": lambda events: "\n".join([*(MARK + each for each in events), "26/03/01 00:01:00 INFO X: bye", ""]),
@@ -53,17 +45,12 @@ def smaller(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def event(batch: int, name: str = "q", source: str = "Rate") -> str:
     made: dict[str, Any] = {
-        "id": "11111111-1111-1111-1111-111111111111",
-        "runId": "22222222-2222-2222-2222-222222222222",
-        "name": name,
-        "timestamp": f"2026-03-01T00:00:0{batch}.000Z",
-        "batchId": batch,
-        "numInputRows": 100,
-        "durationMs": {"addBatch": 352, "triggerExecution": 445, "walCommit": 30},
-        "stateOperators": [],
+        "id": "11111111-1111-1111-1111-111111111111", "runId": "22222222-2222-2222-2222-222222222222", "name": name,
+        "timestamp": f"2026-03-01T00:00:0{batch}.000Z", "batchId": batch, "numInputRows": 100,
+        "durationMs": {"addBatch": 352, "triggerExecution": 445, "walCommit": 30}, "stateOperators": [],
         "sources": [{"description": source, "startOffset": 6, "endOffset": 7, "numInputRows": 100}],
         "sink": {"description": "noop"},
-    }
+    }  # fmt: skip
     return json.dumps(made)
 
 

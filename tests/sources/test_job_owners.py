@@ -24,17 +24,11 @@ def progress(batch: int, query: str = QUERY, run: str = RUN) -> dict[str, Any]:
     at = datetime.fromtimestamp(batch * BATCH_MS / 1000, timezone.utc)
     durations = {"latestOffset": 25, "queryPlanning": 25, "addBatch": 800, "commitOffsets": 50}
     told = {
-        "id": query,
-        "runId": run,
-        "name": query[:1],
-        "timestamp": at.strftime("%Y-%m-%dT%H:%M:%S.000Z"),
-        "batchId": batch,
-        "numInputRows": 100,
-        "durationMs": {**durations, "triggerExecution": TRIGGER_MS},
-        "stateOperators": [],
-        "sources": [{"description": "RateStreamV2[rowsPerSecond=100]", "numInputRows": 100}],
+        "id": query, "runId": run, "name": query[:1], "timestamp": at.strftime("%Y-%m-%dT%H:%M:%S.000Z"),
+        "batchId": batch, "numInputRows": 100, "durationMs": {**durations, "triggerExecution": TRIGGER_MS},
+        "stateOperators": [], "sources": [{"description": "RateStreamV2[rowsPerSecond=100]", "numInputRows": 100}],
         "sink": {"description": "ForeachBatchSink", "numOutputRows": -1},
-    }
+    }  # fmt: skip
     return {"Event": EVENT, "progress": told}
 
 
@@ -69,13 +63,9 @@ def task(stage: int, launch: int, **info: Any) -> dict[str, Any]:
     """A task of 80 ms."""
     told = {"Launch Time": launch, "Finish Time": launch + 80, "Locality": "ANY", **info}
     return {
-        "Event": "SparkListenerTaskEnd",
-        "Stage ID": stage,
-        "Stage Attempt ID": 0,
-        "Task Type": "ResultTask",
-        "Task Info": {**told, "Accumulables": []},
-        "Task Metrics": {"Executor Run Time": 80},
-    }
+        "Event": "SparkListenerTaskEnd", "Stage ID": stage, "Stage Attempt ID": 0, "Task Type": "ResultTask",
+        "Task Info": {**told, "Accumulables": []}, "Task Metrics": {"Executor Run Time": 80},
+    }  # fmt: skip
 
 
 def read(folder: Path, *events: Any) -> tuple[pd.DataFrame, pd.DataFrame]:

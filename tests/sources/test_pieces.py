@@ -22,19 +22,13 @@ from tests.bench._long import ONE_QUERY, repeated
 
 SAMPLES = Path(__file__).parents[2] / "sample_progress"
 LOGS = [
-    "BC001/static-side-4.3.0/eventlog_*",
-    "CF001/async-state-checkpoint-4.3.0",
-    "CF001/async-state-checkpoint-4.3.0/driver.log.gz",
-    "CL005/beside-a-heavy-query-4.3.0",
-    "CL005/beside-a-heavy-query-4.3.0/driver.log.gz",
-    "CL005/beside-a-heavy-query-4.3.0/eventlog_*",
-    "DV001/count-then-wait-4.3.0/driver-ms.log.gz",
-    "SK003/delta-sink-4.0.0/driver.log.gz",
-    "SK005/hudi-sink-3.5.9/driver-ms.log.gz",
-    "both/two-queries-4.3.0/driver-ms.log.gz",
-    "both/two-queries-4.3.0/eventlog_*",
-    "healthy/restart-4.3.0/driver.log",
-]
+    "BC001/static-side-4.3.0/eventlog_*", "CF001/async-state-checkpoint-4.3.0",
+    "CF001/async-state-checkpoint-4.3.0/driver.log.gz", "CL005/beside-a-heavy-query-4.3.0",
+    "CL005/beside-a-heavy-query-4.3.0/driver.log.gz", "CL005/beside-a-heavy-query-4.3.0/eventlog_*",
+    "DV001/count-then-wait-4.3.0/driver-ms.log.gz", "SK003/delta-sink-4.0.0/driver.log.gz",
+    "SK005/hudi-sink-3.5.9/driver-ms.log.gz", "both/two-queries-4.3.0/driver-ms.log.gz",
+    "both/two-queries-4.3.0/eventlog_*", "healthy/restart-4.3.0/driver.log",
+]  # fmt: skip
 FEW = 24
 """Jobs and stages of a piece, where pieces are made small."""
 

@@ -14,29 +14,17 @@ from tests.made import events
 Event = dict[str, Any]
 
 KAFKA = {
-    "description": "KafkaV2[Subscribe[orders]]",
-    "startOffset": {"orders": {"0": 10, "1": 20}},
-    "endOffset": {"orders": {"0": 15, "1": 25}},
-    "latestOffset": {"orders": {"0": 16, "1": 25}},
-    "numInputRows": 10,
-    "inputRowsPerSecond": 10.5,
-    "processedRowsPerSecond": 33.0,
+    "description": "KafkaV2[Subscribe[orders]]", "startOffset": {"orders": {"0": 10, "1": 20}},
+    "endOffset": {"orders": {"0": 15, "1": 25}}, "latestOffset": {"orders": {"0": 16, "1": 25}}, "numInputRows": 10,
+    "inputRowsPerSecond": 10.5, "processedRowsPerSecond": 33.0,
     "metrics": {"avgOffsetsBehindLatest": "0.5", "maxOffsetsBehindLatest": "1", "minOffsetsBehindLatest": "0"},
-}
+}  # fmt: skip
 STATE = {
-    "operatorName": "stateStoreSave",
-    "numRowsTotal": 7,
-    "numRowsUpdated": 3,
-    "allUpdatesTimeMs": 40,
-    "numRowsRemoved": 0,
-    "allRemovalsTimeMs": 0,
-    "commitTimeMs": 90,
-    "memoryUsedBytes": 1000,
-    "numRowsDroppedByWatermark": 0,
-    "numShufflePartitions": 2,
-    "numStateStoreInstances": 2,
+    "operatorName": "stateStoreSave", "numRowsTotal": 7, "numRowsUpdated": 3, "allUpdatesTimeMs": 40,
+    "numRowsRemoved": 0, "allRemovalsTimeMs": 0, "commitTimeMs": 90, "memoryUsedBytes": 1000,
+    "numRowsDroppedByWatermark": 0, "numShufflePartitions": 2, "numStateStoreInstances": 2,
     "customMetrics": {"loadedMapCacheHitCount": 5, "rocksdbCommitFlushLatency": 12},
-}
+}  # fmt: skip
 
 
 def made(count: int = 3) -> list[Event]:

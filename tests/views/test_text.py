@@ -20,19 +20,10 @@ from tests.views.reports import OFF, STORAGE, advice
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        (0, "0 ms"),
-        (3.24, "3.2 ms"),
-        (3.0, "3 ms"),
-        (118.4, "118 ms"),
-        (1234, "1.2 s"),
-        (12_340, "12.3 s"),
-        (547_730, "9.1 min"),
-        (7_200_000, "2.0 h"),
-        (-58.2, "-58 ms"),
-        (None, "unknown"),
-        (float("nan"), "unknown"),
+        (0, "0 ms"), (3.24, "3.2 ms"), (3.0, "3 ms"), (118.4, "118 ms"), (1234, "1.2 s"), (12_340, "12.3 s"),
+        (547_730, "9.1 min"), (7_200_000, "2.0 h"), (-58.2, "-58 ms"), (None, "unknown"), (float("nan"), "unknown"),
     ],
-)
+)  # fmt: skip
 def test_milliseconds(value: float | None, said: str) -> None:
     assert text.ms(value) == said
 
@@ -45,14 +36,10 @@ def test_shares(value: float | None, said: str) -> None:
 @pytest.mark.parametrize(
     ("value", "unit", "said"),
     [
-        (12_400_000, "bytes", "12.4 MB"),
-        (512, "bytes", "512 B"),
-        (1234.0, "rows", "1,234 rows"),
-        (64, "count", "64"),
-        (12.5, "per_second", "12.5 per second"),
-        (None, "rows", "unknown"),
+        (12_400_000, "bytes", "12.4 MB"), (512, "bytes", "512 B"), (1234.0, "rows", "1,234 rows"), (64, "count", "64"),
+        (12.5, "per_second", "12.5 per second"), (None, "rows", "unknown"),
     ],
-)
+)  # fmt: skip
 def test_amounts(value: float | None, unit: str, said: str) -> None:
     assert text.amount(value, unit) == said
 
@@ -88,15 +75,10 @@ def test_clean_text_is_one_line_without_anything_that_a_terminal_obeys() -> None
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        (500, "500 milliseconds"),
-        ("2000", "2 seconds"),
-        (1000.0, "1 second"),
-        (1500, "1500 milliseconds"),
-        (60_000, "1 minute"),
-        (0, "0 milliseconds"),
-        ("5 minutes", "5 minutes"),
+        (500, "500 milliseconds"), ("2000", "2 seconds"), (1000.0, "1 second"), (1500, "1500 milliseconds"),
+        (60_000, "1 minute"), (0, "0 milliseconds"), ("5 minutes", "5 minutes"),
     ],
-)
+)  # fmt: skip
 def test_intervals_as_spark_takes_them(value: object, said: str) -> None:
     assert interval(value) == said
 

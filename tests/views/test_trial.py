@@ -14,36 +14,21 @@ from tests.views.test_comparison import faster
 
 def run(side: str, typical_ms: float) -> dict[str, Any]:
     return {
-        "side": side,
-        "run_id": "0f4c1e6a",
-        "batches": 40,
-        "because": "40 steady batches",
-        "first": "2026-03-01T02:00:00Z",
-        "last": "2026-03-01T02:01:00Z",
-        "typical_ms": typical_ms,
-        "state_rows": 0.0,
-        "latency_ms": {"p50": typical_ms},
-        "refused": None,
-    }
+        "side": side, "run_id": "0f4c1e6a", "batches": 40, "because": "40 steady batches",
+        "first": "2026-03-01T02:00:00Z", "last": "2026-03-01T02:01:00Z", "typical_ms": typical_ms, "state_rows": 0.0,
+        "latency_ms": {"p50": typical_ms}, "refused": None,
+    }  # fmt: skip
 
 
 def tried(**changed: Any) -> Trial:
     told = faster()
     made = {
-        "schema_version": 1,
-        "advisor_version": "0.1.0",
-        "verdict": "faster",
-        "says": told["says"],
-        "steps": ["async-progress"],
-        "change": {"writer_option": {"asyncProgressTrackingEnabled": "true"}, "code": []},
-        "spark_version": "4.0.0",
-        "task_slots": 2,
-        "effects": told["effects"],
-        "drift_ms": 1.0,
-        "promises": told["promises"],
-        "runs": [run("baseline", 120.0), run("candidate", 60.0)],
+        "schema_version": 1, "advisor_version": "0.1.0", "verdict": "faster", "says": told["says"],
+        "steps": ["async-progress"], "change": {"writer_option": {"asyncProgressTrackingEnabled": "true"}, "code": []},
+        "spark_version": "4.0.0", "task_slots": 2, "effects": told["effects"], "drift_ms": 1.0,
+        "promises": told["promises"], "runs": [run("baseline", 120.0), run("candidate", 60.0)],
         "limits": ["Both sides shared a machine."],
-    }
+    }  # fmt: skip
     return msgspec.convert(made | changed, Trial)
 
 
