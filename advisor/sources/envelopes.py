@@ -35,6 +35,7 @@ _ID = re.compile(rb'"id\\?"\s*:')
 _OPENED = "made progress: {"
 _OCTETS = re.compile(rb'"MESSAGE"\s*:\s*\[')
 _DEEPEST = 20
+_JSON = re.compile(rb'[\[{]\s*["{\[\]}]')  # and no `[2026-01-24 ...`
 _BLANK = b"\xef\xbb\xbf \t\r\n"
 IN_PART = (
     "an export, which only analyze reads as a whole, up to 16 MB: batches may be missing; split it, or export lines"
@@ -119,7 +120,7 @@ def is_document(raw: Buffer) -> bool:
     head = raw[:_LONGEST].lstrip(_BLANK)
     if _OCTETS.search(head):
         return True
-    if head[:1] not in (b"[", b"{") or raw.find(_MARKED) < 0:
+    if not _JSON.match(head) or raw.find(_MARKED) < 0:
         return False
     with suppress(*UNUSUAL):
         return not isinstance(msgspec.json.decode(head.partition(b"\n")[0]), dict)
