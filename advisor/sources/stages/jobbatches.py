@@ -153,10 +153,9 @@ class Events:
         own = between(batches.select([*Batch._fields, *_COLUMNS]), files, since, until)
         self.all = sorted(_events(own, files), key=attrgetter("place"))
         self._places = [event.place for event in self.all]
-        self._named: dict[int, list[Event]] = defaultdict(list)
+        self._named: dict[int, dict[Named, list[Event]]] = {}
         self._reach: dict[str | None, tuple[Place, Place]] = {}
         for event in self.all:
-            self._named[event.batch.batch_id].append(event)
             first, _ = self._reach.get(event.batch.run_id, (event.place, event.place))
             self._reach[event.batch.run_id] = first, event.place
         self._alone = len(self._reach) < 2
@@ -167,13 +166,22 @@ class Events:
         A line may name the batch; else it belongs to the next event, if no other query runs beside it.
         """
         if named:
-            behind = (event for event in self._named[named[1]] if event.place > place and _names(named, event))
-            return next(behind, None)
+            own = self._by_name(len(named[0])).get(named, [])
+            nth = bisect_right(own, place, key=attrgetter("place"))
+            return own[nth] if nth < len(own) else None
         at = bisect_right(self._places, place)
         if at == len(self.all):
             return None
         coming = self.all[at]
         return coming if self._alone or self._only(coming, place) else None
+
+    def _by_name(self, letters: int) -> dict[Named, list[Event]]:
+        """The events by so many first letters of their query's id and the number of their batch."""
+        if letters not in self._named:
+            found = self._named[letters] = defaultdict(list)
+            for event in self.all:
+                found[(event.batch.id or "")[:letters], event.batch.batch_id].append(event)
+        return self._named[letters]
 
     def running(self, time: float) -> list[Event]:
         """Return the event of each run in whose trigger this time lies."""
