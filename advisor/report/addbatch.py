@@ -38,7 +38,7 @@ def inside(window: Window) -> InsideBatch | None:
     columns = part_columns(window)
     together = np.nansum([*columns.values()], axis=0) if columns else np.zeros(len(window))
     can_be_right = together <= window.batches["trigger_execution_ms"] + 1
-    shown = window.middle & ~np.isnan(window.batches["jobs"]) & can_be_right
+    shown = window.middle & ~np.isnan(window.batches["jobs"] + window.batches["tasks"]) & can_be_right
     if not shown.any():
         return None
     parts = {name: ms for name, values in columns.items() if not np.isnan(ms := mean(values[shown]))}

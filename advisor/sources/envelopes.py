@@ -35,7 +35,7 @@ _ID = re.compile(rb'"id\\?"\s*:')
 _OPENED = "made progress: {"
 _OCTETS = re.compile(rb'"MESSAGE"\s*:\s*\[')
 _DEEPEST = 20
-_JSON = re.compile(rb'[\[{]\s*["{\[\]}]')  # and no `[2026-01-24 ...`
+_DOCUMENT = re.compile(rb'[\[{]\s*["{\[\]}]')  # and no `[2026-01-24 ...`
 _BLANK = b"\xef\xbb\xbf \t\r\n"
 IN_PART = (
     "an export, which only analyze reads as a whole, up to 16 MB: batches may be missing; split it, or export lines"
@@ -116,11 +116,11 @@ def _message(envelope: dict[str, Any]) -> str | None:
 
 
 def is_document(raw: Buffer) -> bool:
-    """Whether a text begins as such a document, in which the first line is no whole record."""
+    """Whether a text, long enough to tell, begins as such a document, in which the first line is no whole record."""
     head = raw[:_LONGEST].lstrip(_BLANK)
     if _OCTETS.search(head):
         return True
-    if not _JSON.match(head) or raw.find(_MARKED) < 0:
+    if len(raw) < _LONGEST or not _DOCUMENT.match(head) or raw.find(_MARKED) < 0:
         return False
     with suppress(*UNUSUAL):
         return not isinstance(msgspec.json.decode(head.partition(b"\n")[0]), dict)

@@ -22,8 +22,8 @@ _SMALLEST_MS = 0.5  # phases that take less on both sides are left out
 def comparison_as_text(found: Comparisons | Trial, *, width: int = WIDTH, color: bool = False) -> str:
     """All comparisons, or the trial, as text that ends in a line break."""
     page = console(width, color=color)
-    print_written(page, environment("text").get_template("comparison.md.j2").render(_shown(found)))
-    return written(page)
+    print_written(page, environment("text").get_template("comparison.md.j2").render(_shown(found)), ruled=False)
+    return written(page).lstrip("\n")
 
 
 def comparison_as_markdown(found: Comparisons | Trial) -> str:

@@ -31,13 +31,16 @@ def code(lines: Iterable[str]) -> str:
     return "\n".join(f"{_CODE}{line}" for line in lines)
 
 
-def print_written(page: Console, written: str) -> None:
-    """Print headings, rows with labels, tables, code and words; code is never broken, since it could not be pasted."""
+def print_written(page: Console, written: str, *, ruled: bool = True) -> None:
+    """Print headings, rows with labels, tables, code and words; code is never broken, since it could not be pasted.
+
+    `ruled`: with a line above each large heading.
+    """
     words, rows = _INDENT[1]
     for kind, lines in groupby(filter(None, written.split("\n")), key=lambda line: line[0]):
         if kind == "#":
             for line in lines:
-                words, rows = _heading(page, line)
+                words, rows = _heading(page, line, ruled)
         elif kind == "-":
             pairs = [tuple(map(_shown, line[2:].rpartition(IS)[::2])) for line in lines]
             labelled = any(label for label, _ in pairs)
@@ -53,11 +56,11 @@ def print_written(page: Console, written: str) -> None:
                 indented(page, Text.assemble((_shown(bold), "bold"), _shown(rest)), words)
 
 
-def _heading(page: Console, line: str) -> tuple[int, int]:
+def _heading(page: Console, line: str, ruled: bool) -> tuple[int, int]:
     marks, _, words = line.partition(" ")
     if marks in ("##", "###"):
         page.print()
-    if marks == "##":
+    if marks == "##" and ruled:
         page.print(Text("─" * page.width, style="dim"))
     if marks != "#":
         page.print(Text(_shown(words), style="bold"))
