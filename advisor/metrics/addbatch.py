@@ -145,6 +145,13 @@ def driver_after_of_gaps(window: Window) -> np.ndarray:
     return after / np.where(gaps > 0, gaps, np.nan)
 
 
+@batch_metric("share", "count", inside=True, label="the part of the driver's own time that comes before the first job")
+def driver_before_of_gaps(window: Window) -> np.ndarray:
+    """What the driver does before the first job, over all that it does outside of jobs."""
+    before, gaps = needed(of_jobs(window, "driver_before_ms")), needed(driver_gaps_ms(window))
+    return before / np.where(gaps > 0, gaps, np.nan)
+
+
 @window_metric("count", "count", inside=True, label="generated methods that the JVM does not compile")
 def methods_too_long(window: Window) -> float | Missing:
     """Generated methods that are too long for the just-in-time compiler, in all batches of the run, cold ones too.
