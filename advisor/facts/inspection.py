@@ -125,7 +125,7 @@ def _slots_held_by(executed: Columns) -> str | None:
 
 
 def _longest_stage(stages: Columns) -> dict[str, Known]:
-    """What most batches' longest stage without state runs, with the rows of the last such batch."""
+    """What most batches' longest stage without state runs, with the rows of such a batch of middle length."""
     if not len(stages):
         return {}
     batch, wall = stages["batch"], np.where(np.isin(stages["kind"].astype(str), _HELD), -1.0, stages["wall_ms"])
@@ -136,9 +136,10 @@ def _longest_stage(stages: Columns) -> dict[str, Known]:
     usual, times = Counter(plain).most_common(1)[0]
     if not usual or times < _MOST_OF * len(plain):
         return {}
-    last = len(plain) - 1 - plain[::-1].index(usual)
-    found: dict[str, Any] = {"longest_stage_runs": texts[last]}
-    operator, made, given = (stages[name][longest[last]] for name in ("multiplied_by", "made_rows", "given_rows"))
+    alike = sorted((at for at, text in enumerate(plain) if text == usual), key=lambda at: wall[longest[at]])
+    middle = alike[len(alike) // 2]
+    found: dict[str, Any] = {"longest_stage_runs": texts[middle]}
+    operator, made, given = (stages[name][longest[middle]] for name in ("multiplied_by", "made_rows", "given_rows"))
     if operator and made > given > 0:
         found |= {"multiplying_operator": operator, "made_rows": int(made), "rows_multiplied": int(made / given)}
     return {name: Known(value, "computed") for name, value in found.items()}
