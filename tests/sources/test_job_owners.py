@@ -118,9 +118,25 @@ def test_a_job_of_a_thread_belongs_to_the_batch_that_ran(tmp_path: Path) -> None
     assert list(parts["source_read_ms"]) == [160, 80]
 
 
-def test_of_two_batches_that_run_at_once_none_gets_it(tmp_path: Path) -> None:
-    stages, _ = read(tmp_path, job(1, 3100, {}), progress(3), progress(3, OTHER, OTHER))
-    assert stages.empty
+@pytest.mark.parametrize(
+    ("start", "says", "second", "runs"),
+    [
+        (3100, {}, progress(3, OTHER, OTHER), []),
+        (3100, named(3, run=None), progress(3, OTHER, OTHER), [RUN]),
+        (3100, named(3, run=None), progress(3, run=OTHER), [None]),
+        (3100, {}, progress(4, OTHER, OTHER), [RUN]),
+        (3900, {}, progress(4, OTHER, OTHER), [RUN]),
+        (3950, {}, progress(4, OTHER, OTHER), []),
+        (4000, {}, progress(4, OTHER, OTHER), [OTHER]),
+    ],
+    ids=str,
+)
+def test_of_two_batches_that_run_at_once_none_gets_it(
+    tmp_path: Path, start: int, says: dict[str, str], second: dict[str, Any], runs: list[str | None]
+) -> None:
+    """Unless the job names the query of one; a trigger takes from its first to its 900th ms."""
+    stages, _ = read(tmp_path, job(1, start, says), progress(3), second)
+    assert [None if pd.isna(run) else run for run in stages["run_id"]] == runs
 
 
 @pytest.mark.parametrize(("end", "hidden"), [(3400, 100), (3960, 0)])

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial, reduce
-from operator import attrgetter
+from itertools import islice, zip_longest
+from math import inf, nextafter
+from operator import attrgetter, itemgetter
 from typing import Any
 
 import numpy as np
@@ -69,14 +71,7 @@ def name_batches(jobs: Iterable[Job], events_of: Callable[[], Events]) -> None:
         return
     events = events_of()
     for job in lacking:
-        fitting = {event.batch for event in events.running(job.start) if _same(job.batch, event.batch)}
-        if len(fitting) == 1:
-            job.batch = fitting.pop()
-
-
-def _same(said: Batch | None, batch: Batch) -> bool:
-    """Whether a batch may be the one whose query and number a job names."""
-    return said is None or (said.id, said.batch_id) == (batch.id, batch.batch_id)
+        job.batch = events.alone(job.start, job.batch) or job.batch
 
 
 def _settle_batch(event: Event, jobs: Sequence[LoggedJob]) -> None:
@@ -158,7 +153,8 @@ class Events:
         for event in self.all:
             first, _ = self._reach.get(event.batch.run_id, (event.place, event.place))
             self._reach[event.batch.run_id] = first, event.place
-        self._alone = len(self._reach) < 2
+        long = [(first, last) for first, last in self._reach.values() if first < last]
+        self._firsts, self._lasts = sorted(first for first, _ in long), sorted(last for _, last in long)
 
     def of(self, place: Place, named: Named | None) -> Event | None:
         """Return the event of the batch to which a line at this place belongs; None where the log does not show it.
@@ -173,7 +169,7 @@ class Events:
         if at == len(self.all):
             return None
         coming = self.all[at]
-        return coming if self._alone or self._only(coming, place) else None
+        return coming if self._only(coming, place) else None
 
     def _by_name(self, letters: int) -> dict[Named, list[Event]]:
         """The events by so many first letters of their query's id and the number of their batch."""
@@ -183,19 +179,45 @@ class Events:
                 found[(event.batch.id or "")[:letters], event.batch.batch_id].append(event)
         return self._named[letters]
 
-    def running(self, time: float) -> list[Event]:
-        """Return the event of each run in whose trigger this time lies."""
-        own = ((events, bisect_right(events, time, key=attrgetter("begin"))) for events in self._of_runs)
-        last = (events[at - 1] for events, at in own if at)
-        return [event for event in last if time <= event.end]
+    def running(self, time: float, run: str | None) -> Event | None:
+        """Return the event of this run in whose trigger this time lies."""
+        events = self._of_runs.get(run, [])
+        at = bisect_right(events, time, key=attrgetter("begin"))
+        return events[at - 1] if at and time <= events[at - 1].end else None
+
+    def alone(self, time: float, said: Batch | None) -> Batch | None:
+        """Return the batch in whose trigger this time lies, if no other of the said query and number runs then.
+
+        Without `said`, no other batch at all may run then.
+        """
+        turns = self._turns.get(said and (said.id, said.batch_id), [])
+        at = bisect_right(turns, time, key=itemgetter(0))
+        return turns[at - 1][1] if at else None
 
     @cached_property
-    def _of_runs(self) -> Iterable[list[Event]]:
+    def _of_runs(self) -> dict[str | None, list[Event]]:
         """The events of each run in the order of time."""
         runs: dict[str | None, list[Event]] = defaultdict(list)
         for event in sorted(self.all, key=attrgetter("begin")):
             runs[event.batch.run_id].append(event)
-        return runs.values()
+        return dict(runs)
+
+    @cached_property
+    def _turns(self) -> dict[tuple[str | None, int] | None, list[tuple[float, Batch | None]]]:
+        """When the running batches change, and which one runs from then on, if one alone does.
+
+        By the query and number that all of them have; None: of all batches.
+        """
+        turns: dict[tuple[str | None, int] | None, list[tuple[float, int]]] = defaultdict(list)
+        batches: list[Batch | None] = [None]
+        for events in self._of_runs.values():
+            for event, coming in zip_longest(events, events[1:]):
+                until = min(nextafter(event.end, inf), coming.begin if coming else inf)
+                if event.begin < until:
+                    for key in (None, (event.batch.id, event.batch.batch_id)):
+                        turns[key] += (event.begin, len(batches)), (until, -len(batches))
+                    batches.append(event.batch)
+        return {key: list(_alone(sorted(own), batches)) for key, own in turns.items()}
 
     def over(self, jobs: Sequence[LoggedJob]) -> tuple[int, Place]:
         """Return (how many of the first jobs are over for good, the place behind the events of these)."""
@@ -213,12 +235,26 @@ class Events:
 
     def _lost(self, job: LoggedJob) -> bool:
         """Whether its batch will get no event, as a later batch of its query has one."""
-        named, behind = job.named, self.all[bisect_right(self._places, job.place) :]
+        named, behind = job.named, islice(self.all, bisect_right(self._places, job.place), None)
         return named is not None and any(_names(named, event) and event.batch.batch_id > named[1] for event in behind)
 
     def _only(self, coming: Event, place: Place) -> bool:
-        running = {run for run, (first, last) in self._reach.items() if first < place < last}
-        return running <= {coming.batch.run_id}
+        """Whether no run but that of the coming event has events both before and behind this place."""
+        running = bisect_left(self._firsts, place) - bisect_right(self._lasts, place)
+        return running == (self._reach[coming.batch.run_id][0] < place)
+
+
+def _alone(turns: Iterable[tuple[float, int]], batches: Sequence[Batch | None]) -> Iterator[tuple[float, Batch | None]]:
+    """Yield each time with the batch that runs from then on, if one alone does.
+
+    A turn holds the place in `batches` of the one that begins, or its negative for one that is over: while one alone
+    runs, they add up to its place.
+    """
+    running = at = 0
+    for time, place in turns:
+        running += 1 if place > 0 else -1
+        at += place
+        yield time, batches[at] if running == 1 else None
 
 
 def _names(named: Named, event: Event) -> bool:

@@ -124,8 +124,8 @@ def _named(job: StoredJob, start: float, events: Events) -> Named | None:
     """
     if found := JOB_OF_BATCH.search(job.description or ""):
         return found[1], int(found[3])
-    batches = (event.batch for event in events.running(start))
-    return next(((one.id or "", one.batch_id) for one in batches if one.run_id == job.job_group), None)
+    event = events.running(start, job.job_group)
+    return (event.batch.id or "", event.batch.batch_id) if event else None
 
 
 def _logged(job: StoredJob, events: Events) -> LoggedJob | None:
