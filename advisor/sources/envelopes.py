@@ -34,6 +34,9 @@ _OF_STAGES = b"DAGScheduler: "
 _ID = re.compile(rb'"id\\?"\s*:')
 _OPENED = "made progress: {"
 _OCTETS = re.compile(rb'"MESSAGE"\s*:\s*\[')
+_NAMED = re.compile(rb"[^\s\d\"{}][^\n\"{}]{0,160}?[|\] ][ \t]*(?=\[?\d\d(?:\d\d-|/)\d\d[-/]\d\d[T ]\d\d:)")
+"""A container's name at the beginning of a line, before the time."""
+_CONTAINERS = 50
 _DEEPEST = 20
 _DOCUMENT = re.compile(rb'[\[{]\s*["{\[\]}]')  # and no `[2026-01-24 ...`
 _BLANK = b"\xef\xbb\xbf \t\r\n"
@@ -140,7 +143,7 @@ def exported(raw: bytes) -> bytes | None:
         return None
     else:
         lines = _of_document(raw) if head[:1] in (b"[", b"{") else _of_cells(raw, head.partition(b"\n")[0])
-        lines = lines or (_of_lines(raw) if _newest_first(raw) else [])
+        lines = lines or (_of_lines(raw) if _newest_first(raw) else _by_container(raw))
     ordered = _oldest_first([line.rstrip("\r\n") for line in lines])
     text = "\n".join(ordered).encode("utf-8", "replace")
     return text + b"\n" if _MARKED in text else None
@@ -148,6 +151,23 @@ def exported(raw: bytes) -> bytes | None:
 
 def _of_lines(raw: bytes) -> list[str]:
     return [_text(line).decode("utf-8", "replace") for line in raw.splitlines(keepends=True)]
+
+
+def _by_container(raw: bytes) -> list[str]:
+    """Return the lines with those of each container together, where several wrote events of many lines; else none.
+
+    A collector put the container's name before each line, before the time of a driver's log.
+    """
+    opened = (at.start() for at in re.finditer(re.escape(_OPENED.encode()) + rb"\r?\n", raw))
+    heads = {_NAMED.match(raw, raw.rfind(b"\n", 0, at) + 1) for at in opened}
+    names = {head[0] for head in heads if head}
+    followed = (re.search(rb"(?m)^%b *\"id\"" % re.escape(name), raw) for name in names)
+    if not 1 < len(names) <= _CONTAINERS or not all(followed):
+        return []
+    longest_first = tuple(sorted(names, key=len, reverse=True))
+    lines = raw.splitlines(keepends=True)
+    lines.sort(key=lambda line: next(filter(line.startswith, longest_first), b""))
+    return [line.decode("utf-8", "replace") for line in lines]
 
 
 def _newest_first(raw: bytes) -> bool:

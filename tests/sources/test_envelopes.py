@@ -92,6 +92,24 @@ def test_a_wrapped_log_says_what_the_plain_one_says(tmp_path: Path, text: str, p
     assert [batches, stages] == plain
 
 
+@pytest.mark.parametrize(
+    "prefix", ["driver-{}-1  | ", "[pod/driver-{}/spark] ", "driver-{} spark ", "\x1b[32mdriver-{} |\x1b[0m "]
+)
+@pytest.mark.parametrize("chunk", [1, 7])
+def test_lines_of_two_containers_make_no_batches_of_both(tmp_path: Path, prefix: str, chunk: int) -> None:
+    of_a, of_b = ([prefix.format(name) + line for line in LINES] for name in "ab")
+    of_b = [re.sub('(Id" : )"....', r'\1"beef', line).replace('"id" : "', '"id" : "b') for line in of_b]
+    pieces = ((of_a[at : at + chunk], of_b[at : at + chunk]) for at in range(0, len(LINES), chunk))
+    mixed = [line for a, b in pieces for line in (*a, *b)]
+    kept = ["id", "run_id", "batch_id", "input_rows", "trigger_execution_ms", "add_batch_ms"]
+    tables = []
+    for name, lines in (("mixed", mixed), ("apart", of_a + of_b)):
+        (tmp_path / name).write_text("\n".join(lines) + "\n")
+        tables.append(advisor.read_progress(tmp_path / name)[kept].to_dict("records"))
+    assert tables[0] == tables[1]
+    assert len({str(row) for row in tables[0]}) == 2 * TEXT.count("made progress")
+
+
 @pytest.mark.parametrize("name", ["journald, octets", "GCP, a document", "CloudWatch, get-log-events", "Elasticsearch"])
 def test_an_export_that_is_read_in_part_is_named(tmp_path: Path, name: str) -> None:
     (tmp_path / "whole").write_text(LAYOUTS[name])
@@ -150,6 +168,7 @@ NO_EXPORTS = [
     b'{"cells": [{"source": ["made progress:"]}]}',
     b"26/11/22 18:17:09 INFO MicroBatchExecution: Streaming query made progress: {\n",
     b"ts,app\n1,made progress:\n",
+    b"".join(b'[query %d] 26/11/22 18:17:09 INFO X: made progress: {\n  "id" : 1\n}\n' % number for number in (1, 2)),
     b'{"MESSAGE": [1, 2, "x", 300]}',
     b"",
 ]
