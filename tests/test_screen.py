@@ -408,6 +408,6 @@ def test_a_step_in_the_code_against_the_largest_loss_stands_first_with_its_bound
     seen = judged(found, judge(found, load(None)))
     loss = largest_loss(seen)
     best = best_step(seen.judgement.findings, loss, seen.catalogue.rules)
-    assert loss and best and (loss.rule, best.rule, best.step) == ("SH002", "SH002", "repartition-in-code")
+    assert loss and best and (loss.rule, best.rule, best.step) == ("SH002", "SH002", "find-the-shuffle")
     promise = best.advice.saves_ms
     assert promise and promise.expected is None and promise.high > 500

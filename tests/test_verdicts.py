@@ -142,6 +142,15 @@ _PANES = "Arguments: [" + ", ".join(3 * ["[named_struct(start, time#0, end, CASE
         ("(10) SortMergeJoin [codegen id : 5]", {"shuffled_join": True}),
         ("(2) Exchange\nArguments: rangepartitioning(user#7L ASC NULLS FIRST, 2)", {"sort_of_all": True}),
         ("(2) Exchange\nArguments: hashpartitioning(user#7L, 2)", {}),
+        ("(2) Exchange\nArguments: hashpartitioning(user#7L, 2), ENSURE_REQUIREMENTS, [plan_id=58]", {}),
+        (
+            "(3) Exchange\nArguments: RoundRobinPartitioning(100), REPARTITION_BY_NUM, [plan_id=18]",
+            {"repartitioned_to": 100},
+        ),
+        (  # of a repartition(2, "user"), to which the join gives its own number
+            "(5) Exchange\nArguments: hashpartitioning(user#7L, 40), REPARTITION_BY_NUM\n(8) SortMergeJoin",
+            {"shuffled_join": True},
+        ),
         (f"(5) Expand\n{_PANES}], [window#10]", {"windows_per_row": 3}),
         (f"(5) Expand\n{_PANES}, ... 155 more fields], [window#10]", {"windows_per_row": 158}),
         ("(5) Expand\nArguments: [[a#1, null, 1], [null, b#2, 2]], [a#3, b#4, gid#5]", {}),  # count distinct

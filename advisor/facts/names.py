@@ -249,6 +249,8 @@ _FACTS = (
          "BroadcastNestedLoopJoin or CartesianProduct in the plan of an event log", _ASKED, settable=False),
     Fact("shuffled_join", "bool", "a join sends both sides through a shuffle",
          "SortMergeJoin or ShuffledHashJoin in the plan of an event log", _ASKED, settable=False),
+    Fact("repartitioned_to", "int", "partitions of the largest repartition(N) in the code",
+         "REPARTITION_BY_NUM in a plan without such a join", _ASKED, minimum=1, settable=False, merge="largest"),
     Fact("sort_of_all", "bool", "all rows of a batch are sorted, not those of each partition",
          "a range partitioning in the plan of an event log", _ASKED, settable=False),
     Fact("windows_per_row", "int", "sliding windows that each row falls into",

@@ -175,6 +175,13 @@ def most_waves(window: Window) -> np.ndarray | Missing:
     return NO_SLOTS if np.isnan(rounds).any() else most(window, np.where(of_kind(window, "table_log"), np.nan, rounds))
 
 
+@stage_metric("count", "count", label="waves of tasks that repartition(N) in the code makes")
+def repartition_waves(window: Window) -> np.ndarray | Missing:
+    """The waves of a stage that has as many tasks as the plan's repartition(N) makes; 0 where no number is known."""
+    of, number = spread(window), window.facts.number("repartitioned_to")
+    return NO_SLOTS if np.isnan(of.rounds).any() else most(window, np.where(of.tasks == number, of.rounds, 0.0), 0.0)
+
+
 @stage_metric("ms", label="small tasks that read the source in waves", share=True)
 def small_reading_tasks_ms(window: Window) -> np.ndarray | Missing:
     """What stages that read the source in several waves of small tasks take beyond their longest task."""

@@ -19,6 +19,7 @@ _OF_TEXT: Final = re.compile(
     r"Plan ==\nScan \(1\)\s+\(1\) Scan\nOutput \[1\]: \[obj#\d+\]\nArguments: obj#\d+: java.lang.String, "
 )
 """The whole plan of `spark.read.json(rdd)` and its like while they look for a schema."""
+_BY_NUMBER: Final = re.compile(r"\b(\d{1,7})\), REPARTITION_BY_NUM\b")
 _SORT_OF_ALL: Final = ("rangepartitioning(",)  # Spark samples the input first, in a job of its own
 _PANE: Final = "[named_struct(start, "
 _CASE: Final = " WHEN "
@@ -70,6 +71,8 @@ def read_physical_plan(text: str) -> list[Told]:
     plain = [Told("trigger", "real_time")] if _REAL_TIME_SCAN in text else []
     shapes = {"loop_join": _LOOP_JOINS, "shuffled_join": _SHUFFLED_JOINS, "sort_of_all": _SORT_OF_ALL}
     plain += [Told(fact, value=True) for fact, names in shapes.items() if any(name in text for name in names)]
+    if not any(name in text for name in _SHUFFLED_JOINS):  # which gives a repartition(N) before it its own number
+        plain += [Told("repartitioned_to", int(number)) for number in _BY_NUMBER.findall(text)]
     plain += [Told(fact, number) for fact, number in _repeated(text).items() if number > 1]
     plain += _parsed(text)
     plain += [Told("schema_inferred", value=True)] if _OF_TEXT.search(text) else []
