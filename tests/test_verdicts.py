@@ -166,6 +166,11 @@ _PANES = "Arguments: [" + ", ".join(3 * ["[named_struct(start, time#0, end, CASE
             {"column_parser": "from_json", "column_parsed_times": 2},
         ),
         (
+            r"Output [4]: [regexp_extract(line#2, ^(\S) (\d), 1) AS g1#3, regexp_extract(line#2, ^(\S) (\d), 2) AS b#4,"
+            r" regexp_extract(cast(line#2 as string), ^(\S) (\d), 2) AS g3#5, regexp_extract(line#2, ^(\S) (\d), 1)]",
+            {"column_parser": "regexp_extract", "column_parsed_times": 3},
+        ),
+        (
             "== Physical Plan ==\nScan (1)\n\n\n(1) Scan\nOutput [1]: [obj#4]\nArguments: obj#4: java.lang.String, Map",
             {"schema_inferred": True},
         ),

@@ -24,9 +24,10 @@ _SORT_OF_ALL: Final = ("rangepartitioning(",)  # Spark samples the input first, 
 _PANE: Final = "[named_struct(start, "
 _CASE: Final = " WHEN "
 _PARSER: Final = re.compile(
-    r"\b(from_json|get_json_object|parse_url|regexp_extract)\(([^#]{0,4000})#(\d+)L?(?: as \w+\))?(?=([^)]{0,200}))"
+    r"\b(from_json|get_json_object|parse_url|(regexp_extract))\(([^#]{0,4000})#(\d+)L?(?: as \w+\))?"
+    r"(?=((?(2).{0,1000}?, \d{1,3}(?=\))|[^)]{0,200})))"
 )
-"""A call, what stands in it before a column and behind it."""
+"""A call, what stands in it before a column and behind it: of a regular expression up to the number of its group."""
 _MORE: Final = re.compile(r"\.\.\. (\d{1,9}) more fields")
 _PYTHON_CALLS: Final = re.compile(r"EvalPython\nInput [^\n]*\nArguments: \[([^\n]*)\], \[python")
 _PYTHON_CALL: Final = re.compile(r"(?:^|, )(\w+)\([^\n]{0,1000}?\)(#\d+)(?=, \w+\(|$)")
@@ -104,7 +105,7 @@ def _parsed(text: str) -> list[Told]:
     calls: Counter[tuple[str, str]] = Counter()
     for line in text.split("\n"):
         found = {match.groups() for match in _PARSER.finditer(line)}
-        calls |= Counter((name, column) for name, _, column, _ in found)
+        calls |= Counter((name, column) for name, _, _, column, _ in found)
     ((name, _), times), *_ = calls.most_common(1) or [(("", ""), 0)]
     return [Told("column_parser", name), Told("column_parsed_times", times)] if times > 1 else []
 
