@@ -433,6 +433,13 @@ def text_scans(window: Window) -> np.ndarray:
     return np.bincount(window.stages["batch"], text & of_kind(window, "other"), len(window))
 
 
+@stage_metric("count", "count", label="reads of a cached table")
+def cached_scans(window: Window) -> np.ndarray:
+    """Stages that read no stream but a cached table, as far as their operators are told."""
+    cached = np.array(["InMemoryTableScan" in what for what in _described(window)], bool)
+    return np.bincount(window.stages["batch"], cached & of_kind(window, "other"), len(window))
+
+
 @stage_metric("count", "count", label="shuffles of static tables")
 def static_shuffles(window: Window) -> np.ndarray | Missing:
     """Stages that read no stream and write a shuffle: joins and aggregates of tables, computed in the batch."""
