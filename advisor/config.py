@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 
 from advisor.catalogue import Catalogue
 from advisor.catalogue.plain import in_words, read_plain
-from advisor.catalogue.rule import LARGEST
+from advisor.catalogue.rule import LARGEST, Rule
 from advisor.contract import Silenced
 from advisor.errors import CatalogueError, UsageError, did_you_mean, short
 from advisor.facts import fact_named, parse_user_fact, read_value, value_in_words
@@ -25,7 +25,7 @@ from advisor.vocabulary import LEVELS, Level
 NAME = "advisor.yaml"
 
 UserFact = tuple[str | None, str, Any]
-_Limit = Annotated[float, Field(le=LARGEST, strict=True)]
+_Limit = Annotated[float, Field(ge=0, le=LARGEST, strict=True)]
 Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
 
@@ -50,7 +50,17 @@ def _ordered(levels: dict[Level, float]) -> dict[Level, float]:
     values = [levels[level] for level in LEVELS if level in levels]
     if values not in (sorted(set(values)), sorted(set(values), reverse=True)):
         raise ValueError("levels must rise or fall from low to high")
-    return levels
+    return {level: levels[level] for level in LEVELS if level in levels}
+
+
+def _falling(levels: Mapping[Level, float]) -> bool:
+    values = list(levels.values())
+    return bool(values) and values[0] > values[-1]
+
+
+def _order(rule: Rule) -> str:
+    levels = ", ".join(f"{level} {limit:g}" for level, limit in rule.levels.items())
+    return f"levels must {'fall' if rule.falling else 'rise'} from low to high, as the rule's do: {levels}"
 
 
 def _facts(facts: dict[str, Any]) -> dict[str, Any]:
@@ -111,18 +121,24 @@ class Config(_Model):
         found = (self.queries[name] for name in names if name and name in self.queries)
         return next(found, _NOTHING)
 
-    def check_rules(self, known: Collection[str], place: str = NAME) -> None:
-        """CatalogueError naming every rule id that is not `known`, with a suggestion."""
+    def check_rules(self, known: Mapping[str, Rule], place: str = NAME) -> None:
+        """CatalogueError naming every rule id that is not `known`, with a suggestion, and levels of the wrong order."""
         named = {f"ignore.{nth}.rule": entry.rule for nth, entry in enumerate(self.ignore)}
         named |= {f"queries.{name}.levels": rule for name, query in self.queries.items() for rule in query.levels}
         wrong = [
             f"{place}: {key}: no rule '{rule}'{_near(rule, known)}" for key, rule in named.items() if rule not in known
         ]
+        wrong += [
+            f"{place}: queries.{name}.levels.{rule}: {_order(known[rule])}"
+            for name, query in self.queries.items()
+            for rule, levels in query.levels.items()
+            if rule in known and levels and _falling(levels) is not known[rule].falling
+        ]
         if wrong:
             raise CatalogueError("", "\n".join(wrong))
 
 
-def load(path: Path | str | None, rules: Collection[str] | None = None) -> Config:
+def load(path: Path | str | None, rules: Mapping[str, Rule] | None = None) -> Config:
     """The configuration in a file (empty without one), its rule ids checked against `rules` if they are given.
 
     CatalogueError names everything that is wrong with it, a line each; OSError if it cannot be read.

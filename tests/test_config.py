@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from advisor.catalogue import load as load_catalogue
+from advisor.catalogue.rule import Rule
 from advisor.config import Config, find, load
 from advisor.errors import CatalogueError
 
+RULES = {id: load_catalogue().rules[id] for id in ("LG001", "ST005")}
 GOOD = """
 ignore:
   - {rule: LG001, query: "orders-*", reason: exactly-once is required, until: 2026-06-30}
@@ -17,7 +20,7 @@ ignore:
 queries:
   orders-enricher:
     latency_target_ms: 500
-    levels: {LG001: {low: 0.3, high: 0.6}}
+    levels: {LG001: {high: 0.6, low: 0.3}}
     facts: {stateful: false, sink: kafka, task_slots: 16, spark_version: "4.10", ignored_async_setting: null}
 """
 
@@ -28,20 +31,22 @@ def written(directory: Path, text: str) -> Path:
     return path
 
 
-def refused(directory: Path, text: str, rules: set[str] | None = None) -> str:
+def refused(directory: Path, text: str, rules: dict[str, Rule] | None = None) -> str:
     with pytest.raises(CatalogueError) as caught:
         load(written(directory, text), rules)
     return str(caught.value)
 
 
 def test_all_that_it_may_say(tmp_path: Path) -> None:
-    config = load(written(tmp_path, GOOD), {"LG001", "ST005"})
+    config = load(written(tmp_path, GOOD), RULES)
     query = config.query(None, "orders-enricher")
     facts = {
         "stateful": False, "sink": "kafka", "task_slots": 16, "spark_version": "4.10", "ignored_async_setting": None,
     }  # fmt: skip
     assert query.given == facts | {"latency_target_ms": 500}
-    assert query.levels == {"LG001": {"low": 0.3, "high": 0.6}}
+    assert {rule: list(levels.items()) for rule, levels in query.levels.items()} == {
+        "LG001": [("low", 0.3), ("high", 0.6)]
+    }
 
 
 def test_a_rule_is_silenced_for_the_queries_that_are_named_until_the_day_is_over(tmp_path: Path) -> None:
@@ -75,6 +80,11 @@ def test_no_file_and_an_empty_file_say_nothing(tmp_path: Path) -> None:
         ("queries: {a: {levels: {LG0001: {low: 1}}}}", "queries.a.levels: no rule 'LG0001'; did you mean 'LG001'?"),
         ("queries: {a: {levels: {LG001: {low: 1, medium: 3, high: 2}}}}", "levels must rise or fall"),
         ("queries: {a: {levels: {LG001: {low: 1.0e+308}}}}", "queries.a.levels.LG001.low: "),
+        ("queries: {a: {levels: {LG001: {low: -1}}}}", "low: input should be greater than or equal to 0"),
+        (
+            "queries: {a: {levels: {LG001: {low: 0.9, medium: 0.1}}}}",
+            "LG001: levels must rise from low",
+        ),
         ("queries: {a: {facts: {statefull: true}}}", "did you mean"),
         ("queries: {a: {facts: {sink: kafak}}}", "sink cannot be 'kafak'"),
         ("queries: {a: {facts: {spark_version: 3.10}}}", "write the version in quotes"),
@@ -95,7 +105,7 @@ def test_no_file_and_an_empty_file_say_nothing(tmp_path: Path) -> None:
     ],
 )
 def test_what_it_does_not_know_is_refused_with_a_suggestion(tmp_path: Path, text: str, said: str) -> None:
-    assert said in refused(tmp_path, text, {"LG001", "ST005"})
+    assert said in refused(tmp_path, text, RULES)
 
 
 def test_a_reason_is_kept_without_credentials(tmp_path: Path) -> None:
