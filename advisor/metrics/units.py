@@ -59,7 +59,7 @@ def interval(value: str | float) -> str:
     """An interval as Spark's triggers take it: milliseconds become `500 milliseconds` or `2 seconds`, words stay."""
     try:
         number = round(float(value))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return str(value)
     for size, unit in ((60_000, "minute"), (1000, "second"), (1, "millisecond")):
         if number >= size and number % size == 0:

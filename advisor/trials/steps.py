@@ -13,11 +13,15 @@ from advisor.catalogue import Catalogue, Step
 from advisor.contract import Advice, OnTrial
 from advisor.engine.sentences import change_of
 from advisor.engine.steps import advised
-from advisor.errors import UsageError, did_you_mean
+from advisor.errors import UsageError, did_you_mean, short
+from advisor.metrics.units import interval
 from advisor.window import Window
 
 Given = str | Mapping[str, Any]
 
+_INTERVAL: Final = re.compile(
+    r"(interval\s+)?([+-]?\s*(\d+\.?\d*|\.\d+)\s+(week|day|hour|minute|(milli|micro)?second)s?(\s+|$))+", re.IGNORECASE
+)
 _KINDS: Final = ("writer_option", "reader_option", "conf", "trigger")
 _UNFILLED: Final = re.compile(r"<[^<>]+>")
 
@@ -76,7 +80,10 @@ def _check_change(change: Mapping[str, Any]) -> None:
     wrong = sorted(change.keys() - set(_KINDS))
     if wrong or not change:
         raise UsageError("trial", f"a change cannot set {', '.join(wrong) or 'nothing'}", f"use {', '.join(_KINDS)}")
-    _check_trigger("trial", change.get("trigger"))
+    trigger = change.get("trigger")
+    _check_trigger("trial", trigger)
+    if trigger and not _INTERVAL.fullmatch(text := interval(trigger["processing_time"]).strip()):
+        raise UsageError("trial", f"{short(text)!r} is no interval of a trigger", "write it as '2 seconds'")
 
 
 def _check_step(id: str, catalogue: Catalogue) -> None:

@@ -28,6 +28,7 @@ CATALOGUE = load()
         (["async-progress-off"], "more than the settings"), (["real-time-mode"], "real_time|more than settings"),
         ([{}], "cannot set nothing"), ([{"confs": {"a": "b"}}], "cannot set confs"),
         ([{"trigger": {"available_now": True}}], "available_now"),
+        *(([{"trigger": {"processing_time": text}}], "no interval") for text in ("x", "2 years", "1 second x", "", "inf")),
     ],
 )  # fmt: skip
 def test_what_cannot_be_on_trial(given: list[Any], words: str) -> None:
@@ -38,7 +39,8 @@ def test_what_cannot_be_on_trial(given: list[Any], words: str) -> None:
 def test_steps_that_can_be_on_trial() -> None:
     known(["async-progress", "changelog-checkpointing", "persist-in-foreach-batch"], CATALOGUE)
     known(["abortable-checkpoint-manager"], CATALOGUE)
-    known([{"conf": {"a": "b"}, "trigger": {"processing_time": "2 seconds"}}], CATALOGUE)
+    for interval in ("2 seconds", "interval 1 minute 30 seconds", "0.5 second", "1 Hour", "0 seconds", 2000):
+        known([{"conf": {"a": "b"}, "trigger": {"processing_time": interval}}], CATALOGUE)
 
 
 def test_a_step_that_is_code_is_asked_for() -> None:
