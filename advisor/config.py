@@ -53,11 +53,6 @@ def _ordered(levels: dict[Level, float]) -> dict[Level, float]:
     return {level: levels[level] for level in LEVELS if level in levels}
 
 
-def _falling(levels: Mapping[Level, float]) -> bool:
-    values = list(levels.values())
-    return bool(values) and values[0] > values[-1]
-
-
 def _order(rule: Rule) -> str:
     levels = ", ".join(f"{level} {limit:g}" for level, limit in rule.levels.items())
     return f"levels must {'fall' if rule.falling else 'rise'} from low to high, as the rule's do: {levels}"
@@ -132,7 +127,7 @@ class Config(_Model):
             f"{place}: queries.{name}.levels.{rule}: {_order(known[rule])}"
             for name, query in self.queries.items()
             for rule, levels in query.levels.items()
-            if rule in known and levels and _falling(levels) is not known[rule].falling
+            if rule in known and (limits := list(levels.values())) != sorted(limits, reverse=known[rule].falling)
         ]
         if wrong:
             raise CatalogueError("", "\n".join(wrong))

@@ -158,9 +158,8 @@ def _by_container(raw: bytes) -> list[str]:
 
     A collector put the container's name before each line, before the time of a driver's log.
     """
-    opened = (at.start() for at in re.finditer(re.escape(_OPENED.encode()) + rb"\r?\n", raw))
-    heads = {_NAMED.match(raw, raw.rfind(b"\n", 0, at) + 1) for at in opened}
-    names = {head[0] for head in heads if head}
+    opened = (raw.rfind(b"\n", 0, at.start()) + 1 for at in re.finditer(_OPENED.encode() + rb"\r?\n", raw))
+    names = {head[0] for at in opened if (head := _NAMED.match(raw, at))}
     followed = (re.search(rb"(?m)^%b *\"id\"" % re.escape(name), raw) for name in names)
     if not 1 < len(names) <= _CONTAINERS or not all(followed):
         return []
