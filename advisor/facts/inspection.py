@@ -15,7 +15,7 @@ from advisor.facts.names import Known
 from advisor.facts.trigger import infer_trigger, possible_triggers, real_time
 from advisor.facts.versions import COMMIT_OFFSETS_ON_DATABRICKS, version_at_least, version_numbers
 from advisor.progress.shapes import FURTHEST
-from advisor.stages import LOG_CHECKPOINT
+from advisor.stages import DELTA_COMMAND, LOG_CHECKPOINT
 from advisor.statistics import zero_filled
 
 _CHANGELOG_BATCHES: Final = 5
@@ -109,7 +109,7 @@ def computed(table: pa.Table | Batches) -> dict[str, Known]:
         found["output_mode"] = Known(mode, "inferred")
     if held_by := _slots_held_by(executed):
         found["slots_held_by"] = Known(held_by, "computed")
-    found |= _longest_stage(batches.stages)
+    found |= _longest_stage(batches.stages) | _delta_command(batches.stages)
     if len(batches.stages) and (batches.stages["what"].astype(str) == LOG_CHECKPOINT).any():
         found["writes_delta"] = Known(True, "computed")  # who only reads a table writes no checkpoint of its log
     left = possible_triggers(executed, sources, str(told["source"]), source_kind)
@@ -143,6 +143,18 @@ def _longest_stage(stages: Columns) -> dict[str, Known]:
     if operator and made > given > 0:
         found |= {"multiplying_operator": operator, "made_rows": int(made), "rows_multiplied": int(made / given)}
     return {name: Known(value, "computed") for name, value in found.items()}
+
+
+def _delta_command(stages: Columns) -> dict[str, Known]:
+    """The command by which most batches write files of a Delta table again, by Delta's own description of its jobs."""
+    if not len(stages):
+        return {}
+    texts = zip(stages["batch"].tolist(), stages["what"].tolist(), strict=True)
+    found = {(batch, said[1]) for batch, text in texts if (said := DELTA_COMMAND.search(text or ""))}
+    usual = Counter(name for _, name in found).most_common(1)
+    if not usual or usual[0][1] < _MOST_OF * len(np.unique(stages["batch"])):
+        return {}
+    return {"delta_command": Known(usual[0][0], "computed")}
 
 
 def _databricks_words(batches: Batches) -> bool:

@@ -232,6 +232,8 @@ _FACTS = (
     Fact("delta_snapshot_tasks", "int",
          "tasks of the stage that rebuilds Delta's snapshot at each batch's start; none: there is no such stage",
          "stages in the log", (*_ASKED, "inferred"), unit="tasks", minimum=1, nullable=True, outcome=True),
+    Fact("delta_command", "str", "the command by which most batches write files of a Delta table again (DELETE, say)",
+         "Delta's descriptions of its jobs", _COMPUTED, outcome=True, settable=False),
     # what was seen to happen
     Fact("missing_batch", "int", 'N of the error "batch N doesn\'t exist"', "the event that ends a query",
          (*_ASKED, "computed"), minimum=0, nullable=True, outcome=True, settable=False),

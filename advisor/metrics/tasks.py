@@ -9,7 +9,7 @@ from advisor.metrics.metric import remembered, stage_metric, window_metric
 from advisor.metrics.missing import NO_SLOTS, NOT_SEEN, NOT_TOLD, Missing, MissingError, needed
 from advisor.metrics.operators import largest, partitions, task_ms
 from advisor.metrics.slow_batches import rhythm
-from advisor.stages import MERGE, PYTHON_RDD
+from advisor.stages import DELTA_COMMAND, MERGE, PYTHON_RDD
 from advisor.statistics import known, mean, median, middle, zero_filled
 from advisor.window import Window
 
@@ -371,7 +371,7 @@ def _described(window: Window) -> list[str]:
     The lines of a driver log show no more of it than what Delta says of its own jobs, and which end in Python.
     """
     texts = window.stages["what"].tolist()
-    if all(text in (None, PYTHON_RDD) or text.startswith("Delta: ") or MERGE in text for text in texts):
+    if all(text in (None, PYTHON_RDD) or text.startswith("Delta: ") or DELTA_COMMAND.search(text) for text in texts):
         raise MissingError(NOT_TOLD)
     return [text or "" for text in texts]
 

@@ -1,6 +1,15 @@
 """What runs inside addBatch: jobs, stages and tasks, and the wall clock divided among them."""
 
-from advisor.stages.batchjobs import FILE_CHOICE, LOG_CHECKPOINT, MERGE, PYTHON_RDD, Triggers, kind_of, streams
+from advisor.stages.batchjobs import (
+    DELTA_COMMAND,
+    FILE_CHOICE,
+    LOG_CHECKPOINT,
+    MERGE,
+    PYTHON_RDD,
+    Triggers,
+    kind_of,
+    streams,
+)
 from advisor.stages.columns import BATCH_PARTS, PART_COLUMNS, PARTS, SCHEMAS, STAGE_COLUMNS, STAGES
 from advisor.stages.jobs import SUMS, Attempt, Batch, Job, Note, Numbers
 from advisor.stages.tables import Rows, best, tables
@@ -8,7 +17,7 @@ from advisor.stages.tasks import FAILED, KILLED, LOCALITIES, SPECULATIVE
 from advisor.stages.work import Work
 
 __all__ = [
-    "BATCH_PARTS", "FAILED", "FILE_CHOICE", "KILLED", "LOCALITIES", "LOG_CHECKPOINT", "MERGE", "PARTS", "PART_COLUMNS",
-    "PYTHON_RDD", "SCHEMAS", "SPECULATIVE", "STAGES", "STAGE_COLUMNS", "SUMS", "Attempt", "Batch", "Job", "Note",
-    "Numbers", "Rows", "Triggers", "Work", "best", "kind_of", "streams", "tables",
+    "BATCH_PARTS", "DELTA_COMMAND", "FAILED", "FILE_CHOICE", "KILLED", "LOCALITIES", "LOG_CHECKPOINT", "MERGE", "PARTS",
+    "PART_COLUMNS", "PYTHON_RDD", "SCHEMAS", "SPECULATIVE", "STAGES", "STAGE_COLUMNS", "SUMS", "Attempt", "Batch",
+    "Job", "Note", "Numbers", "Rows", "Triggers", "Work", "best", "kind_of", "streams", "tables",
 ]  # fmt: skip

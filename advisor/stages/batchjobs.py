@@ -46,6 +46,8 @@ PYTHON_RDD = "PythonRDD"
 """The last data set of a stage whose rows a Python function takes, and no operator behind it (foreachPartition)."""
 MERGE = "MERGE operation"
 """What Delta's description of each job of a MERGE holds."""
+DELTA_COMMAND = re.compile(r"\b(DELETE|MERGE|UPDATE) operation\b")
+"""The same, of each command that writes files of a table again."""
 LOG_CHECKPOINT = "Delta: log checkpoint"
 """The description of a job that writes the checkpoint of a Delta table's log; Delta itself does not name it."""
 FILE_CHOICE = "Delta: choosing files"

@@ -157,19 +157,22 @@ def test_lines_of_a_merge_say_what_its_jobs_are_for() -> None:
     delta = DeltaLog()
     told = []
     for read, line in (
-        (delta.merge, b"DELTA: MERGE operation - scanning files for matches"),
+        (delta.command, b"DELTA: MERGE operation - scanning files for matches"),
         (delta.snapshot, b"DELTA: Compute snapshot for version: 5"),
         (delta.snapshot, b"DELTA: Done"),
-        (delta.merge, b"DELTA: Done"),
-        (delta.merge, b"DELTA: Writing modified data"),
-        (delta.merge, b"DELTA: MERGE operation - Rewriting 2 files"),
-        (delta.merge, b"DELTA: Done"),
+        (delta.command, b"DELTA: Done"),
+        (delta.command, b"DELTA: Writing modified data"),
+        (delta.command, b"DELTA: MERGE operation - Rewriting 2 files"),
+        (delta.command, b"DELTA: Done"),
+        (delta.command, b"DELTA: Rewriting 4 files for DELETE operation"),
+        (delta.command, b"DELTA: Done"),
     ):
         read(line, 0)
         told.append(delta.submits(delta.job, 1, 2, kept=False))
     scans = "MERGE operation - scanning files for matches"
     snapshot = "Delta: Compute snapshot for version: 5 (MERGE operation)"
-    assert told == [scans, snapshot, scans, "", "", "MERGE operation - Rewriting 2 files", ""]
+    rewrites = ["MERGE operation - Rewriting 2 files", "", "Rewriting 4 files for DELETE operation", ""]
+    assert told == [scans, snapshot, scans, "", "", *rewrites]
 
 
 def test_a_table_that_keeps_its_log_with_spark() -> None:

@@ -16,7 +16,7 @@ import numpy as np
 from advisor.redaction import redact
 from advisor.sources.stages.loggedjobs import LoggedJob, LoggedStage, Moment, Named, OpenJobs
 from advisor.sources.stages.slotwaits import SlotWaits, least_slots
-from advisor.stages import FAILED, FILE_CHOICE, LOCALITIES, LOG_CHECKPOINT, MERGE, PYTHON_RDD, Attempt, Work
+from advisor.stages import DELTA_COMMAND, FAILED, FILE_CHOICE, LOCALITIES, LOG_CHECKPOINT, PYTHON_RDD, Attempt, Work
 
 _GOT = re.compile(rb"Got (?:map stage )?job (\d{1,15}) \((?:(.{0,1000}?)\) with \d+ output partitions)")
 _BACKGROUND = (b"withThreadLocalCaptured", b"ThreadPoolExecutor", b"FutureTask", b"CompletableFuture")
@@ -62,21 +62,22 @@ class DeltaLog:
         self.committed = False
         """Whether a transaction is in the table's log, and not all of the batch in the table."""
         self._tasks, self._done = 0, False
-        self._merge = ""
-        """What a MERGE does at this line; empty outside of one."""
+        self._command = ""
+        """What a MERGE, DELETE or UPDATE does at this line; empty outside of one."""
 
-    def merge(self, line: bytes, message: int) -> None:
-        """Read a line of a MERGE: what it begins to do, or that this is done."""
+    def command(self, line: bytes, message: int) -> None:
+        """Read a line of such a command: what it begins to do, or that this is done."""
         if said := _DELTA.search(line, message):
             text = said[1].decode("utf-8", "replace").strip()
-            self._merge = redact(text) if MERGE in text else ""
+            self._command = redact(text) if DELTA_COMMAND.search(text) else ""
 
     def snapshot(self, line: bytes, message: int) -> None:
         """Read a line of a table's snapshot."""
         if b"DELTA: " in line and (said := _DELTA.search(line, message)):
             text = said[1].decode("utf-8", "replace").strip()
             self._done = text == "Done"
-            self.job = "" if self._done else redact(f"Delta: {text}{f' ({MERGE})' * bool(self._merge)}")
+            within = DELTA_COMMAND.search(self._command)
+            self.job = "" if self._done else redact(f"Delta: {text}{f' ({within[0]})' if within else ''}")
             self.committed = self.committed and self._done
 
     def submits(self, what: str, ended: int, tasks: int, *, kept: bool) -> str:
@@ -89,7 +90,7 @@ class DeltaLog:
             self._tasks = max(self._tasks if ended else 0, tasks)
         elif not what and not ended and tasks == self._tasks > 1:
             what = LOG_CHECKPOINT if self.committed else FILE_CHOICE if done and kept else what
-        return what or self._merge
+        return what or self._command
 
 
 class Scheduler:

@@ -49,7 +49,7 @@ class Notes:
             "CodeGenerator": self._code,
             "WholeStageCodegenExec": self._counting("code_refused", _REFUSED),
             "Snapshot": delta.snapshot,
-            "MergeIntoCommand": delta.merge,
+            **dict.fromkeys(("MergeIntoCommand", "DeleteCommand", "UpdateCommand"), delta.command),
             "OptimisticTransaction": self._transaction,
             "DeltaSink": self._sink,
             "SparkWrite": self._sink,
