@@ -83,7 +83,7 @@ def _check_change(change: Mapping[str, Any]) -> None:
     trigger = change.get("trigger")
     _check_trigger("trial", trigger)
     if trigger and not _INTERVAL.fullmatch(text := interval(trigger["processing_time"]).strip()):
-        raise UsageError("trial", f"{short(text)!r} is no interval of a trigger", "write it as '2 seconds'")
+        raise UsageError("trial", f"{short(text)} is no interval of a trigger", "write it as '2 seconds'")
 
 
 def _check_step(id: str, catalogue: Catalogue) -> None:
