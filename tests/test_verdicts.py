@@ -133,6 +133,7 @@ def test_a_python_function_that_two_operators_call_is_told(first: str, second: s
     assert [one.value for one in read_physical_plan(calls) if one.fact == "python_called_again"] == again
 
 
+_DISTINCT = "(5) HashAggregate\nFunctions: []\n\n(6) LocalLimit [codegen id : 2]\nInput [1]: [metric#12]\n"
 _PANES = "Arguments: [" + ", ".join(3 * ["[named_struct(start, time#0, end, CASE WHEN a THEN b END), value#1]"])
 
 
@@ -142,6 +143,8 @@ _PANES = "Arguments: [" + ", ".join(3 * ["[named_struct(start, time#0, end, CASE
         ("(10) SortMergeJoin [codegen id : 5]", {"shuffled_join": True}),
         ("(2) Exchange\nArguments: rangepartitioning(user#7L ASC NULLS FIRST, 2)", {"sort_of_all": True}),
         ("(2) Exchange\nArguments: hashpartitioning(user#7L, 2)", {}),
+        (f"{_DISTINCT}Arguments: 10001\n", {"pivot_looks": True}),
+        (f"{_DISTINCT}Arguments: 100\n", {}),
         ("(2) Exchange\nArguments: hashpartitioning(user#7L, 2), ENSURE_REQUIREMENTS, [plan_id=58]", {}),
         (
             "(3) Exchange\nArguments: RoundRobinPartitioning(100), REPARTITION_BY_NUM, [plan_id=18]",

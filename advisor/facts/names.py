@@ -261,6 +261,8 @@ _FACTS = (
          settable=False, merge="largest"),
     Fact("schema_inferred", "bool", "text of an RDD is read without a schema, which Spark infers in each batch",
          "the plan of an event log", _ASKED, settable=False),
+    Fact("pivot_looks", "bool", "pivot() is called without values, which a job looks for in each batch",
+         "the plan of an event log", _ASKED, settable=False),
     Fact("column_parser", "str", "the function that one operator calls most often on one column",
          "the plan of an event log", _ASKED, settable=False),
     Fact("column_parsed_times", "int", "calls of that function, no two alike", "the plan of an event log", _ASKED,

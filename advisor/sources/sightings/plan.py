@@ -20,6 +20,8 @@ _OF_TEXT: Final = re.compile(
 )
 """The whole plan of `spark.read.json(rdd)` and its like while they look for a schema."""
 _BY_NUMBER: Final = re.compile(r"\b(\d{1,7})\), REPARTITION_BY_NUM\b")
+_PIVOT: Final = re.compile(r"\) LocalLimit[^\n]*\nInput \[1\]: [^\n]*\nArguments: 10001\n")
+"""The end of the job in which `pivot` looks for its values: distinct ones, one more than spark.sql.pivotMaxValues."""
 _SORT_OF_ALL: Final = ("rangepartitioning(",)  # Spark samples the input first, in a job of its own
 _PANE: Final = "[named_struct(start, "
 _CASE: Final = " WHEN "
@@ -77,6 +79,7 @@ def read_physical_plan(text: str) -> list[Told]:
     plain += [Told(fact, number) for fact, number in _repeated(text).items() if number > 1]
     plain += _parsed(text)
     plain += [Told("schema_inferred", value=True)] if _OF_TEXT.search(text) else []
+    plain += [Told("pivot_looks", value=True)] if "Functions: []" in text and _PIVOT.search(text) else []
     called = Counter(call for calls in _PYTHON_CALLS.findall(text) for call in _PYTHON_CALL.findall(calls))
     plain += [Told("python_called_again", name) for (name, _), times in called.items() if times > 1][:1]
     plain += [Told("python_batches", value=True)] if _PYTHON_BATCHES.search(text) else []
