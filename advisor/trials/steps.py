@@ -20,7 +20,7 @@ from advisor.window import Window
 Given = str | Mapping[str, Any]
 
 _INTERVAL: Final = re.compile(
-    r"(interval\s+)?([+-]?\s*(\d+\.?\d*|\.\d+)\s+(week|day|hour|minute|(milli|micro)?second)s?(\s+|$))+", re.IGNORECASE
+    r"(interval )?([+-]? ?(\d+(\.\d*)?|\.\d+) (week|day|hour|minute|(milli|micro)?second)s?( |$))+", re.IGNORECASE
 )
 _KINDS: Final = ("writer_option", "reader_option", "conf", "trigger")
 _UNFILLED: Final = re.compile(r"<[^<>]+>")
@@ -82,7 +82,7 @@ def _check_change(change: Mapping[str, Any]) -> None:
         raise UsageError("trial", f"a change cannot set {', '.join(wrong) or 'nothing'}", f"use {', '.join(_KINDS)}")
     trigger = change.get("trigger")
     _check_trigger("trial", trigger)
-    if trigger and not _INTERVAL.fullmatch(text := interval(trigger["processing_time"]).strip()):
+    if trigger and not _INTERVAL.fullmatch(text := " ".join(interval(trigger["processing_time"]).split())):
         raise UsageError("trial", f"{short(text)} is no interval of a trigger", "write it as '2 seconds'")
 
 

@@ -20,7 +20,7 @@ _OF_TEXT: Final = re.compile(
 )
 """The whole plan of `spark.read.json(rdd)` and its like while they look for a schema."""
 _BY_NUMBER: Final = re.compile(r"\b(\d{1,7})\), REPARTITION_BY_NUM\b")
-_PIVOT: Final = re.compile(r"\) LocalLimit[^\n]*\nInput \[1\]: [^\n]*\nArguments: 10001\n")
+_PIVOT: Final = re.compile(r"\) LocalLimit[^\n]{0,80}\nInput \[1\]: [^\n]*\nArguments: 10001\n")
 """The end of the job in which `pivot` looks for its values: distinct ones, one more than spark.sql.pivotMaxValues."""
 _SORT_OF_ALL: Final = ("rangepartitioning(",)  # Spark samples the input first, in a job of its own
 _PANE: Final = "[named_struct(start, "
