@@ -175,8 +175,9 @@ def _rule(rule: WrittenRule, rules: set[str], steps: set[str]) -> Found:
                 yield f"steps.{n}.{key}", text
     for key in ("title", "says", "why", "adds", "without_steps"):
         yield from _placeholders(key, getattr(rule, key))
-    for n, one in enumerate((*rule.adds, *rule.without_steps)):
-        yield from _conditions(f"adds.{n}.when", one.when)
+    sentences = ((f"{key}.{n}", one) for key in ("adds", "without_steps") for n, one in enumerate(getattr(rule, key)))
+    for place, one in sentences:
+        yield from _conditions(f"{place}.when", one.when)
     yield from _examples(rule)
 
 

@@ -128,7 +128,8 @@ def _longest_stage(stages: Columns) -> dict[str, Known]:
     """What most batches' longest stage without state runs, with the rows of such a batch of middle length."""
     if not len(stages):
         return {}
-    batch, wall = stages["batch"], np.where(np.isin(stages["kind"].astype(str), _HELD), -1.0, stages["wall_ms"])
+    batch, held = stages["batch"], np.isin(stages["kind"].astype(str), _HELD)
+    wall = np.where(held | np.isnan(stages["wall_ms"]), -1.0, stages["wall_ms"])
     order = np.lexsort((wall, batch))
     longest = order[np.append(np.diff(batch[order]) > 0, True)]
     texts = ["" if wall[at] < 0 else stages["operators"][at] or "" for at in longest]
