@@ -16,6 +16,7 @@ from typing import Any
 from uuid import uuid4
 
 import advisor
+from advisor.catalogue import rules_directory
 from advisor.errors import InputError, UsageError
 from advisor.sources.listener.session import is_connect
 
@@ -170,6 +171,7 @@ def archive(folder: str | Path, name: str = "advisor") -> str:
         return str(shutil.copy(home.parent, Path(folder) / f"{name}.zip"))
     staged = Path(folder) / "staged"
     shutil.copytree(home, staged / "advisor", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(rules_directory(), staged / "advisor" / "_rules", dirs_exist_ok=True)  # a checkout has them beside
     found = shutil.make_archive(str(Path(folder) / name), "zip", staged)
     shutil.rmtree(staged)
     return found

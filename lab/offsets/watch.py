@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from advisor.sources.listener.callbacks import SessionListener
+from advisor.sources.listener.session import progress_of
 from advisor.trials.setup import Setup
 from lab.sketch import Latencies
 
@@ -48,11 +49,11 @@ class Watch:
         self.spark.streams.removeListener(self._listener)
         self._listener.release()
 
-    def hear(self, kind: str, event: Any, form: Any) -> None:
+    def hear(self, kind: str, event: Any) -> None:
         """Take an event of Spark's."""
         if kind != "progress":
             return
-        told = msgspec.json.decode(form.progress(event), type=_Event)
+        told = msgspec.json.decode(progress_of(event), type=_Event)
         if "addBatch" in told.durationMs:
             self._batches.append((pd.Timestamp(told.timestamp), told.observedMetrics.get(self.observed, _Observed())))
             if len(self._batches) % LOOKS_EVERY == 0:

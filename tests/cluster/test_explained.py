@@ -1,10 +1,14 @@
-"""What Spark says of a damaged saved table becomes one line that tells what to do."""
+"""What Spark says of a damaged saved table becomes one line that tells what to do; what workers are sent."""
 
 from __future__ import annotations
 
+from pathlib import Path
+from zipfile import ZipFile
+
 import pytest
 
-from advisor.cluster.session import explained
+from advisor.catalogue import rules_directory
+from advisor.cluster.session import archive, explained
 from advisor.errors import InputError, UsageError
 
 FILE = "file:///tables/batches/part-0.snappy.parquet"
@@ -59,3 +63,9 @@ def test_workers_without_a_library() -> None:
 def test_what_else_spark_raises_stays_as_it_is() -> None:
     with pytest.raises(RuntimeError, match="something else"), explained():
         raise RuntimeError("something else")
+
+
+def test_what_is_sent_to_workers_has_the_rules(tmp_path: Path) -> None:
+    with ZipFile(archive(tmp_path)) as sent:
+        names = {f"advisor/_rules/{path.name}" for path in rules_directory().iterdir() if path.is_file()}
+        assert names <= {*sent.namelist()}
