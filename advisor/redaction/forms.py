@@ -208,7 +208,7 @@ _PREFIXED: Final = (
     r"[0-9a-f]{36}NRAL",
     r"(?:AVNS_|CfDJ8|sntry[su]_|pscale_(?:tkn|pw|oauth)_|figd_|tskey-|xkeysib-|PMAK-|gsk_|r8_|sbp_|ntn_|nfp_"
     r"|CFPAT-|lsv2_(?:pt|sk)_|sq0(?:atp|csp)-|pplx-|dp\.(?:ct|pt|sa|st)\.|vercel_blob_rw_|fio-u-|ops_eyJ)[\w=+/-]{16,}",
-    r"dt0[cs]\d\d\.[A-Z0-9]{24}\.[A-Z0-9]{64}", r"00D\w{12}(?:\w{3})?![\w.]{20,}",  # Dynatrace, Salesforce
+    r"dt0[cs]\d\d\.[A-Z0-9]{24}\.[A-Z0-9]{64}", r"00D\w{12,15}![\w.]{20,}",  # Dynatrace, Salesforce
     r"pat-[a-z]{2}\d-[0-9a-f-]{36}", r"pul-[0-9a-f]{40}", r"secret_[A-Za-z0-9]{43}\b", r"EAACEdEose0cBA\w{10,}",
     r"SK[0-9a-f]{32}\b",  # Twilio
     r"ATATT3[\w=-]{20,}", r"lin_api_[A-Za-z0-9]{30,}", r"AGE-SECRET-KEY-1[A-Z0-9]{50,}",

@@ -267,12 +267,27 @@ def test_nothing_that_goes_wrong_gets_out_and_all_of_it_is_told() -> None:
     }
 
 
-def test_an_event_that_is_none_is_a_broken_record() -> None:
-    listening = recorder()
-    tell(listening, ("progress", SimpleNamespace(progress={"id": "x"})), ("progress", batch(0)))
-    reading = listening.reading()
-    assert len(reading.batches) == 1
-    assert len(reading.broken) == 1
+ODD_EVENTS: dict[str, tuple[dict[str, Any] | str, int]] = {
+    "none": ('{"id": "x"}', 0),
+    "more rows than a number holds": ({"numInputRows": 2**70}, 0),
+    "a time that is none": ({"timestamp": "x"}, 0),
+    "no JSON": ('{"durationMs": }\n', 0),
+    "lists in lists": ({"sources": [{"description": "x", "startOffset": json.loads("[" * 500 + "]" * 500)}]}, 1),
+    "more lists in lists than a decoder takes": ('{"durationMs": ' + "[" * 5000, 0),
+}
+
+
+@pytest.mark.parametrize(("odd", "whole"), ODD_EVENTS.values(), ids=ODD_EVENTS)
+def test_an_event_that_cannot_be_read_is_a_broken_record_and_a_line_of_the_history(
+    odd: dict[str, Any] | str, whole: int, tmp_path: Path
+) -> None:
+    listening = recorder(history=History(tmp_path))
+    secret = {"password": "hunter2abcX9"}
+    made = odd + json.dumps(secret) if isinstance(odd, str) else json.dumps(batch(1).progress | odd | secret)
+    tell(listening, ("progress", SimpleNamespace(progress=SimpleNamespace(json=made))), ("progress", batch(0)))
+    reading, (history,) = listening.reading(), tmp_path.iterdir()
+    assert (len(reading.batches), len(reading.broken), dict(listening.problems)) == (1 + whole, 1 - whole, {})
+    assert history.read_text().count("\n") == 3 and "hunter2" not in history.read_text()
 
 
 @pytest.mark.parametrize("odd", [None, 7, {}, "yesterday", ["x"], float("nan"), 10**30])

@@ -185,6 +185,7 @@ class Recorder:
     def _keep(self, raw: bytes, *, replayed: bool = False) -> None:
         event = self._taken(raw, len(raw))
         if event is None:
+            self._append(_written(raw))  # a later version may read it
             return
         if event.batch_id is not None:
             self.newest[event.run_id] = event.batch_id
@@ -288,5 +289,5 @@ def _written(raw: bytes) -> bytes:
     """An event as its history keeps it: on one line, without credentials."""
     try:
         return redact_json(raw)
-    except msgspec.DecodeError:  # a printed dict, or numbers that JSON does not know
+    except (msgspec.DecodeError, RecursionError):  # a printed dict, numbers that JSON does not know, lists in lists
         return hide(raw.decode("utf-8", "replace").replace("\n", " ")).encode()
