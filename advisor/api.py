@@ -92,7 +92,7 @@ def analyze(
             session, given.paths, given.rules, given.asked, shape=cluster.WHOLE, progress=progress, stages=stages
         )
     given.refuse_absent(judged.entries, judged.span)
-    return _only(Report(report_on(judged.reading, judged.entries, judged.by_jvm)), query)
+    return _only(Report(report_on(judged.reading, judged.entries, given.asked, judged.by_jvm)), query)
 
 
 def _only(report: Report, query: str | None) -> Report:
@@ -217,7 +217,7 @@ def _fleet(
     given: _Given, found: Sequence[FleetQuery], reading: batches.Reading, held: Span | None, by_jvm: int = 0
 ) -> Fleet:
     given.refuse_absent(found, held)
-    read = input_of(reading, sum(query.batches for query in found), by_jvm)
+    read = input_of(reading, found, given.asked, by_jvm)
     return fleet.report(found, read, version=advisor.__version__)
 
 

@@ -217,6 +217,13 @@ class UserWishes:
         """Levels that replace those of a rule."""
         return self.config.query(*_names(run)).levels
 
+    def unmatched(self, queries: Iterable[tuple[str | None, ...]]) -> tuple[str, ...]:
+        """The names and patterns of advisor.yaml that fit none of these queries; none where there is no query."""
+        known = {name for names in queries for name in names if name}
+        meant = [name for name in self.config.queries if name not in known]
+        meant += [one.query for one in self.config.ignore if not any(fnmatchcase(name, one.query) for name in known)]
+        return tuple(dict.fromkeys(map(redact, meant))) if known else ()
+
     def notes(self, run: Run) -> tuple[str, ...]:
         """Silences whose last day is over: they are not applied any more."""
         over = self.config.ignored(*_names(run), over=True).values()

@@ -759,6 +759,7 @@ class Input(Entry, frozen=True):
     `partial` records are not among them. `progress_needs`: how to get progress, where none is there that can be judged.
     `read_by_jvm`: files that only a cluster's JVM could reach. `from_ui`: batches that were read from a driver's pages,
     which are no progress events; `gone_since`: since when its driver, which is watched, does not answer.
+    `unmatched`: names and patterns of advisor.yaml that fit no query of the input.
     """
 
     files: int
@@ -773,6 +774,7 @@ class Input(Entry, frozen=True):
     read_by_jvm: int = 0
     from_ui: int = 0
     gone_since: str | None = None
+    unmatched: tuple[str, ...] = ()
 
 
 class Metric(Entry, frozen=True):

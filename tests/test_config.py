@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from datetime import date
 from pathlib import Path
 
 import pytest
 
+from advisor import api
 from advisor.catalogue import load as load_catalogue
 from advisor.catalogue.rule import Rule
 from advisor.config import Config, find, load
 from advisor.errors import CatalogueError
+from advisor.views.fleet import fleet_as_text
+from tests.made import event
 
 RULES = {id: load_catalogue().rules[id] for id in ("LG001", "ST005")}
 GOOD = """
@@ -61,6 +65,29 @@ def test_a_rule_is_silenced_for_the_queries_that_are_named_until_the_day_is_over
     assert {*config.ignored("orders-enricher", today=after)} == {"ST005"}
     assert config.ignored("orders-enricher", today=last, over=True) == {}
     assert {*config.ignored("orders-enricher", today=after, over=True)} == {"LG001"}
+
+
+UNMATCHED = [
+    ("queries: {nosuch: {latency_target_ms: 500}}", ("nosuch",)),
+    ("queries: {made: {}}\nignore: [{rule: LG001, query: m*, reason: x}, {rule: ST005, reason: x}]", ()),
+    ("queries: {b: {}, m*: {}}\nignore: [{rule: LG001, query: x-*, reason: x}]", ("b", "m*", "x-*")),
+]
+
+
+@pytest.mark.parametrize(("text", "unmatched"), UNMATCHED)
+def test_a_name_that_fits_no_query_is_named_in_every_report(
+    tmp_path: Path, text: str, unmatched: tuple[str, ...]
+) -> None:
+    events = [
+        event(number, 2000.0 * number, 1000.0, {"triggerExecution": 1000}) | {"name": "made"} for number in range(9)
+    ]
+    (tmp_path / "log.jsonl").write_text("".join(json.dumps(one) + "\n" for one in events))
+    written(tmp_path, text)
+    report, fleet = api.analyze(tmp_path / "log.jsonl"), api.analyze_fleet(tmp_path / "log.jsonl")
+    assert report.typed.input.unmatched == fleet.input.unmatched == unmatched
+    said = f"advisor.yaml: no query here is called {', '.join(unmatched)}"
+    shown = report.to_text(), report.to_markdown(), fleet_as_text(fleet)
+    assert [said in " ".join(one.replace("\\", "").split()) for one in shown] == [bool(unmatched)] * 3
 
 
 def test_no_file_and_an_empty_file_say_nothing(tmp_path: Path) -> None:

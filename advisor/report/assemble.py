@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -10,10 +10,11 @@ import msgspec
 import advisor
 from advisor.batches import Inside, Reading, RunBatches
 from advisor.catalogue import Catalogue
-from advisor.contract import SCHEMA_VERSION, BrokenRecord, Input, PartialRecord, QueryEntry, Report
+from advisor.contract import SCHEMA_VERSION, BrokenRecord, FleetQuery, Input, PartialRecord, QueryEntry, Report
 from advisor.errors import PROGRESS_NEEDS_INFO, WHOLE_RECORDS, InputError
 from advisor.facts.evidence import Run
 from advisor.redaction import hide
+from advisor.report.absent import names
 from advisor.report.falling_behind import falling_behind
 from advisor.report.judged import Judged
 from advisor.report.packed import Packed
@@ -37,10 +38,11 @@ def assemble(
     processes: int = 1,
 ) -> Report:
     """The report on everything that was read; `packed` holds each entry, and `processes` judge very many runs."""
+    asked = asked or Asked()
     if packed is None:
-        return report_on(reading, entries_of(reading, catalogue, asked or Asked(), lambda entry: entry))
-    entries = entries_of(reading, catalogue, asked or Asked(), packed.pack, processes=processes)
-    return report_on(reading, map(packed.hold, entries))
+        return report_on(reading, entries_of(reading, catalogue, asked, lambda entry: entry), asked)
+    entries = entries_of(reading, catalogue, asked, packed.pack, processes=processes)
+    return report_on(reading, map(packed.hold, entries), asked)
 
 
 def entries_of(
@@ -75,7 +77,7 @@ def refuse_many(runs: int) -> None:
         raise InputError("", found, "give fewer logs at a time; divide a log of so many queries by query")
 
 
-def report_on(reading: Reading, entries: Iterable[QueryEntry], by_jvm: int = 0) -> Report:
+def report_on(reading: Reading, entries: Iterable[QueryEntry], asked: Asked | None = None, by_jvm: int = 0) -> Report:
     """The report of these entries, with the counts of the reading; `by_jvm`: files that only the JVM could reach."""
     found = tuple(entries)
     in_time = sorted(found, key=lambda entry: entry.last or "9")  # one that died without a batch is what happens now
@@ -83,7 +85,7 @@ def report_on(reading: Reading, entries: Iterable[QueryEntry], by_jvm: int = 0) 
     return Report(
         schema_version=SCHEMA_VERSION,
         advisor_version=advisor.__version__,
-        input=input_of(reading, sum(entry.batches for entry in found), by_jvm),
+        input=input_of(reading, found, asked or Asked(), by_jvm),
         queries=tuple(sorted(found, key=lambda entry: _pressing(entry, newest))),
     )
 
@@ -101,8 +103,8 @@ def _judge_of(reading: Reading, catalogue: Catalogue, asked: Asked, brief: bool)
     return RunJudge(batches, narrow, reading.sightings, catalogue, asked, brief)
 
 
-def input_of(reading: Reading, batches: int, by_jvm: int = 0) -> Input:
-    """The counts of a reading, and what could not be read of it. `batches`: of all runs; on a cluster it holds none."""
+def input_of(reading: Reading, found: Sequence[QueryEntry | FleetQuery], asked: Asked, by_jvm: int = 0) -> Input:
+    """The counts of a reading, what could not be read of it, and what was given for queries that are none of these."""
     records: list[tuple[tuple[str, ...] | None, dict[str, Any]]] = [
         (
             b.lacks,
@@ -119,10 +121,11 @@ def input_of(reading: Reading, batches: int, by_jvm: int = 0) -> Input:
         broken=tuple(BrokenRecord(**told) for lacks, told in records if lacks is None),
         partial=tuple(PartialRecord(**told, lacks=lacks) for lacks, told in records if lacks is not None),
         falling_behind=falling_behind(reading.overruns),
-        progress_needs=_needs(reading, batches),
+        progress_needs=_needs(reading, sum(entry.batches for entry in found)),  # on a cluster a reading holds none
         read_by_jvm=by_jvm,
         from_ui=reading.from_ui,
         gone_since=reading.gone_since.isoformat() if reading.gone_since else None,
+        unmatched=asked.wishes.unmatched(map(names, found)) if asked.wishes else (),
     )
 
 

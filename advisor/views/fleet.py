@@ -106,7 +106,8 @@ def _opening(report: Fleet) -> str:
     held = text.plural(read.events, "event")  # with --incremental also of files that an earlier run read
     held = f"{held}; read: {text.plural(read.files, 'file')} ({text.size(read.bytes)})"
     pages = wording.from_pages(read)
-    said = f"{seen}, {', '.join(filter(None, (held if read.events or not pages else '', pages)))}.{by_jvm(read)}"
+    held = ", ".join(filter(None, (held if read.events or not pages else "", pages)))
+    said = f"{seen}, {held}{wording.unmatched(read)}.{by_jvm(read)}"
     if not report.changes:
         return said + " No change is known that would help."
     best, wins = report.changes[0], report.recoverable

@@ -29,6 +29,7 @@ from advisor.views import text
 from advisor.views.addbatch import slow
 
 _LONGEST_NAME = 200
+_NAMED = 5  # names of advisor.yaml
 
 
 def name(query: QueryEntry) -> str:
@@ -142,7 +143,7 @@ def read(report: Report) -> str:
     found = report.input
     pages = "" if report.session else from_pages(found)
     if pages and not found.events and not found.broken:
-        return pages
+        return pages + unmatched(found)
     extras = [
         text.plural(found.events, "progress event"),
         f"{found.idle:,} idle" if found.idle else "",
@@ -152,7 +153,14 @@ def read(report: Report) -> str:
         pages,
     ]
     where = "a session" if report.session else text.plural(found.files, "file")
-    return f"{where}, {text.size(found.bytes)}: " + ", ".join(filter(None, extras))
+    return f"{where}, {text.size(found.bytes)}: " + ", ".join(filter(None, extras)) + unmatched(found)
+
+
+def unmatched(found: Input) -> str:
+    """Return which names of advisor.yaml no query has, behind a semicolon; empty where each has one."""
+    more = f" and {len(found.unmatched) - _NAMED} more" if len(found.unmatched) > _NAMED else ""
+    named = ", ".join(found.unmatched[:_NAMED])
+    return f"; advisor.yaml: no query here is called {named}{more}" if named else ""
 
 
 def from_pages(found: Input) -> str:
