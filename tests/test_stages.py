@@ -215,7 +215,8 @@ def attempt(kind: str, submitted: float, completed: float, **numbers: float) -> 
 
 
 def plan(name: str, *below: Operator, **sums: int) -> Operator:
-    return Operator(name, [*below], [_Sum(each.replace("_", " "), id) for each, id in sums.items()])
+    word, _, text = name.partition(" = ")
+    return Operator(word, text, [*below], [_Sum(each.replace("_", " "), id) for each, id in sums.items()])
 
 
 _SCAN = plan("MicroBatchScan", number_of_output_rows=1)
@@ -223,6 +224,21 @@ _TABLE = plan("BroadcastExchange", plan("Scan parquet ", number_of_output_rows=2
 _JOIN = plan("BroadcastHashJoin", _SCAN, _TABLE, number_of_output_rows=4)
 _BEHIND = plan("Exchange", plan("Project", _JOIN), records_read=5, shuffle_records_written=6)
 _PLAN = plan("Sort", plan("WholeStageCodegen (2)", plan("Generate", _BEHIND, number_of_output_rows=7), duration=8))
+
+_CALLS = plan(
+    "Filter = Filter (to_json#1 = invoke(StructsToJsonEvaluator(Map(),StructType(StructField(value,LongType,true)))"
+    ".evaluate(struct(value, value#1L))) AND isnotnull(v#2))",
+    plan(
+        "BatchEvalPython = BatchEvalPython [<lambda>(v#2)#5, <lambda>(v#2, u#3)#6], [pythonUDF0#7]",
+        plan(
+            "Project = Project [from_json(StructField(a,IntegerType,true), v#2, Some(Etc/UTC)).a AS a#15, "
+            "from_json(StructField(a,IntegerType,true), v#2, Some(Etc/UTC)).b AS b#16, from_json(StructField(a,"
+            "IntegerType,true), w#3).a AS c#17, concat(v#2, ^sha1(x)) AS y#4, regexp_replace(lower(v#2), a(b) md5(z, x,"
+            " 1) AS md5(v)#8, RLIKE(v#2, \\(ab) AS RLIKE(v, ^a)#18, ... 3 more fields]"
+        ),
+        number_of_output_rows=11,
+    ),
+)
 
 
 @pytest.mark.parametrize(
@@ -233,6 +249,9 @@ _PLAN = plan("Sort", plan("WholeStageCodegen (2)", plan("Generate", _BEHIND, num
         ({2: 1}, "Scan parquet (1 row)", None, (None, None)),
         ({5: 600, 7: 1200, 8: 3}, "Generate (1,200 rows), Sort", "Generate", (600, 1200)),
         ({9: 600}, None, None, (None, None)),
+        ({11: 8}, "Project calling from_json 2 times and RLIKE once on v and regexp_replace once on v (3 fields more"
+         " than the plan prints), BatchEvalPython calling <lambda> 2 times on v (8 rows), Filter calling to_json once"
+         " on value", None, (None, None)),
     ],
 )  # fmt: skip
 def test_the_plan_tells_what_a_stage_runs(
@@ -240,6 +259,7 @@ def test_the_plan_tells_what_a_stage_runs(
 ) -> None:
     plans = Plans()
     plans.take(Execution(_PLAN))
+    plans.take(Execution(_CALLS))
     for times in (1, 2):  # sums go on where another job computes the same once more
         stage = attempt("source_read", 0, 100)
         plans.tell(stage, {id: times * number for id, number in sums.items()})

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Mapping
+from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
@@ -19,8 +22,31 @@ _HIDDEN = ("Exchange", "QueryStage", "WholeStageCodegen", "InputAdapter", "Adapt
 _ROWS, _FETCHED = "number of output rows", "records read"
 _MOST = 50_000
 """So many sums of the latest plans are held."""
-_LONGEST, _NAME, _NAMES = 1000, 60, 12
-"""Letters of an operator's name that are read, and that are shown; names that are shown."""
+_LONGEST, _NAME, _NAMES, _CALLED = 1000, 60, 12, 3
+"""Letters of an operator's name that are read, and that are shown; names that are shown, and functions of each."""
+_TEXT = 50_000
+"""Letters of an operator's expressions that are read."""
+_CALL = re.compile(
+    r"(?<!\w)(?P<name>[A-Za-z_]\w{0,80}?)(?:Evaluator)?"
+    r"(?=\((?:(?:StructField\(|Map\(\),StructType\()([^#]{1,4000})|(?:[^#()]{0,200}\(){0,8}([^#()]{1,200}))#\d)"
+)
+"""A call of Spark's in which a column comes, before anything closes: a word in a literal has none behind it."""
+_PYTHON_CALL = re.compile(r"(?<!\w)(?P<name>[\w<>]{1,80})\((?=([^#()]{1,200})()#\d)")
+_APART = re.compile(r"[(,\s=\[\]]")
+_PYTHON = re.compile("EvalPython|Pandas|InArrow|PythonUDTF")
+_BRACKET = re.compile(r"\\.|[()]")
+_MORE = re.compile(r"\.\.\. (\d{1,9}) more fields")
+_PREFIX = re.compile("^(?:partial|merge|finalmerge)_")
+_CHEAP = re.compile(
+    "abs|avg|ceil|coalesce|concat|count|cume_dist|dense_rank|element_at|first|floor|greatest|hash|if|ifnull|in|lag|last"
+    "|lead|least|length|lower|map|max|min|monotonically_increasing_id|nanvl|not|nullif|nvl|pmod|rank|round|row_number"
+    "|sign|size|stddev|struct|named_struct|structtype|substring|sum|trim|upper|variance|xxhash64|(?:try_)?cast|array"
+    "|year|month|day|hour|minute|second|date_trunc|trunc|window|windowspecdefinition|precisetimestampconversion"
+    "|startswith|endswith|contains|is(?:not)?null|isnan|known.*|normalizenan.*|promote_precision|.*decimal.*|when"
+    "|checkoverflow|unscaledvalue|.*partitioning|invoke|static_invoke|evaluate|lambdafunction|functions|keys|bigint|.*Aggregate",
+    re.IGNORECASE,
+)
+"""Functions that cost little more than the column itself."""
 
 
 class _Sum(msgspec.Struct):
@@ -32,6 +58,7 @@ class Operator(msgspec.Struct):
     """An operator of a physical plan, above those that give it rows."""
 
     name: str = field(name="nodeName", default="")
+    text: str = field(name="simpleString", default="")
     children: list[Operator] = []
     sums: list[_Sum] = field(name="metrics", default_factory=list)
 
@@ -43,9 +70,10 @@ class Execution(msgspec.Struct):
 
 
 class _Part(NamedTuple):
-    """An operator: the sum of the rows that it gives, -1 if it does not count them, and the sums of those it gets."""
+    """An operator: what it calls, the sum of the rows it gives, -1 if it counts none, and the sums of those it gets."""
 
     name: str
+    calls: str
     gives: int
     gets: list[int]
 
@@ -81,7 +109,8 @@ class Plans:
         gets = [id for child in operator.children for id in self._cut(child, below)]
         gives = ids.get(_FETCHED if ends and "Exchange" in name else _ROWS, -1)
         if not any(word in name for word in _HIDDEN):
-            piece.parts.append(_Part(redact(name[:_LONGEST].strip())[:_NAME], gives, gets))
+            calls = _calling(name, operator.text[:_TEXT])
+            piece.parts.append(_Part(redact(name[:_LONGEST].strip())[:_NAME], calls, gives, gets))
         if not ends:
             self._pieces.update(dict.fromkeys(ids.values(), piece))
         return gets if gives < 0 else [gives]
@@ -103,6 +132,44 @@ class Plans:
 
 
 def _shown(part: _Part, sums: Mapping[int, float]) -> str:
-    """Return the name of an operator with the rows that it gives, where Spark counts them."""
+    """Return an operator with what it calls and the rows that it gives, where Spark counts them."""
     rows = sums.get(part.gives)
-    return f"{part.name} ({rows:,.0f} row{'s' * (rows != 1)})" if rows else part.name
+    return part.name + part.calls + (f" ({rows:,.0f} row{'s' * (rows != 1)})" if rows else "")
+
+
+@lru_cache(maxsize=64)
+def _calling(operator: str, text: str) -> str:
+    """Return which functions an operator calls, as far as its plan prints it; calls that are alike count once."""
+    if "Scan" in operator:
+        return ""
+    call = _PYTHON_CALL if _PYTHON.search(operator) else _CALL
+    calls = {
+        (_named(each["name"]), _APART.split(each[2] or each[3])[-1], _arguments(text, each.end("name")))
+        for each in call.finditer(text)
+    }
+    times = Counter(name for name, *_ in calls if not _CHEAP.fullmatch(name))
+    most = sorted(times, key=lambda name: (-times[name], name))[:_CALLED]
+    columns = {name: [*{column for called, column, _ in calls if called == name}] for name in most}
+    said = [
+        f"{name} {f'{times[name]} times' if times[name] > 1 else 'once'}"
+        + (f" on {columns[name][0]}" if len(columns[name]) == 1 else "")
+        for name in most
+    ]
+    cut = sum(map(int, _MORE.findall(text)))
+    found = f" calling {redact(' and '.join(said))}" if said else ""
+    return found + (f" ({cut} field{'s' * (cut > 1)} more than the plan prints)" if cut else "")
+
+
+def _named(name: str) -> str:
+    """Return a function's name as one writes it."""
+    return _PREFIX.sub("", name).replace("StructsToJson", "to_json")
+
+
+def _arguments(text: str, at: int) -> str:
+    """Return what stands in the parentheses that open at a place."""
+    depth = 0
+    for found in _BRACKET.finditer(text, at, at + _LONGEST):
+        depth += {"(": 1, ")": -1}.get(found[0], 0)
+        if depth == 0:
+            return text[at : found.start()]
+    return text[at : at + _LONGEST]
