@@ -182,6 +182,14 @@ def repartition_waves(window: Window) -> np.ndarray | Missing:
     return NO_SLOTS if np.isnan(of.rounds).any() else most(window, np.where(of.tasks == number, of.rounds, 0.0), 0.0)
 
 
+@stage_metric("count", "count", label="waves of more tasks than the setting of shuffle partitions makes")
+def waves_beyond_setting(window: Window) -> np.ndarray | Missing:
+    """The most waves behind a shuffle with more tasks than spark.sql.shuffle.partitions; 0 where that is not known."""
+    of, number = spread(window), window.facts.number("shuffle_partitions")
+    found = of_kind(window, "shuffle", "result") & may_fetch(window) & (of.tasks > number)
+    return NO_SLOTS if np.isnan(of.rounds).any() else most(window, np.where(found, of.rounds, 0.0), 0.0)
+
+
 @stage_metric("ms", label="small tasks that read the source in waves", share=True)
 def small_reading_tasks_ms(window: Window) -> np.ndarray | Missing:
     """What stages that read the source in several waves of small tasks take beyond their longest task."""
