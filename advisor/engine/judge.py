@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
+import msgspec
 from msgspec.structs import replace
 
 from advisor.catalogue import Catalogue, Rule
 from advisor.contract import Advice, Evidence, Finding, Measured, Passed, Silenced, Skipped
-from advisor.engine.alike import Said, decided, judged_window
 from advisor.engine.conditions import Verdict, ask, ask_all, missing_because, would_decide
 from advisor.engine.levels import SURE_BATCHES, confidence, felt_level, felt_share, level_of, part_ms, spans
 from advisor.engine.quiet import NotApplicable, excluded, passed, shared, unmet
@@ -19,12 +19,17 @@ from advisor.engine.steps import advice, inferred
 from advisor.errors import fault
 from advisor.facts import FACTS
 from advisor.metrics import METRICS, Estimate, Missing, label, measure
+from advisor.metrics.measure import untold
 from advisor.metrics.units import in_words
 from advisor.progress import FROM_UI
 from advisor.vocabulary import LEVELS, Level
 from advisor.window import Window
 
-Outcome: TypeAlias = Finding | Skipped | Passed | NotApplicable
+Said: TypeAlias = Passed | NotApplicable | Skipped
+Outcome: TypeAlias = Finding | Said
+MOST_KINDS: Final = 256
+"""How many kinds of runs to keep answers for; a fleet has mostly few."""
+_KEY: Final = msgspec.msgpack.Encoder(enc_hook=repr)
 
 
 @dataclass(frozen=True)
@@ -62,11 +67,25 @@ def judge(
 
 
 def _decided(window: Window, catalogue: Catalogue) -> Mapping[str, Said]:
-    """Return the verdicts shared by all runs like this one; empty if a rule has a fault: then each run is judged."""
+    """Return the verdicts, by rule id, that facts alone decide or that no batch of the run can decide.
+
+    Runs with the same facts and the same visible parts share them, so each kind of run is judged once. Empty if a rule
+    has a fault: then each run is judged.
+    """
     try:
-        return decided(window, catalogue, lambda rule: _guarded(rule, window, None))
+        facts = window.facts.each(catalogue.facts)
+        batches = [min(len(part), catalogue.most_batches) for part in (window, window.cold or ())]
+        kind, known = _KEY.encode((facts, batches, window.opened)), catalogue.memo  # all that such a rule asks of a run
+        if kind not in known:
+            if len(known) >= MOST_KINDS:
+                known.clear()
+            rules = [rule for rule in catalogue.rules.values() if _needs_no_number(rule, window)]
+            said = {rule.id: _guarded(rule, window, None) for rule in rules}
+            known[kind] = {rule: one for rule, one in said.items() if isinstance(one, Said)}
     except Exception:
         return {}
+    found: Mapping[str, Said] = known[kind]
+    return found
 
 
 def _guarded(rule: Rule, window: Window, levels: Mapping[Level, float] | None) -> Outcome:
@@ -76,6 +95,24 @@ def _guarded(rule: Rule, window: Window, levels: Mapping[Level, float] | None) -
         return shared(verdict) if isinstance(verdict, Skipped | Passed) else verdict
     except Exception as error:
         return Skipped(rule.id, f"a fault in the advisor: {fault(error)}")
+
+
+def judged_window(rule: Rule, window: Window) -> Window:
+    """Return the batches that a rule looks at: a structural rule takes cold ones if there are no others."""
+    return window.cold if rule.structural and window.cold is not None and len(window.cold) else window
+
+
+def _needs_no_number(rule: Rule, window: Window) -> bool:
+    """Return whether facts exclude the rule, or it needs more batches, or none of its metrics has a value."""
+    window = judged_window(rule, window)
+    if len(window) < rule.batches:
+        return True
+    asked = [line.metric for line in (*rule.unless, *rule.requires) if line.metric is not None]
+    if rule.measure is not None:
+        asked.append(rule.measure.metric)
+    facts = [line for line in rule.requires if line.fact is not None]  # looked at before anything else
+    excluded = all(line.fact is not None for line in rule.unless) and ask_all(facts, window).holds is False
+    return excluded or all(untold(window, METRICS[name]) for name in asked)
 
 
 def judge_rule(rule: Rule, window: Window, levels: Mapping[Level, float] | None = None) -> Outcome:
