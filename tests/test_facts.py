@@ -161,7 +161,6 @@ class TestConfs:
         assert ("ignored_databricks_setting", key) in from_conf(key, "true")
         assert "ignored_databricks_setting" not in dict(from_conf(key, "false"))
         assert "ignored_databricks_setting" not in dict(from_conf("spark.databricks.delta.snapshotPartitions", "2"))
-        assert from_conf("spark.databricks.delta.snapshotPartitions", "2")[1] == ("delta_snapshot_partitions", 2)
 
     def test_all_settings_without_a_placebo_is_knowledge(self) -> None:
         assert from_confs({}, "event_log") == {"ignored_databricks_setting": Known(None, "event_log")}

@@ -148,7 +148,6 @@ _READERS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "spark.sql.streaming.checkpointfilemanagerclass": ("checkpoint_manager", _manager),
     "spark.sql.shuffle.partitions": ("shuffle_partitions", _positive),
     _STATE_PARTITIONS: ("shuffle_partitions", _positive),
-    "spark.databricks.delta.snapshotpartitions": ("delta_snapshot_partitions", _positive),
     "spark.databricks.clusterusagetags.sparkversion": ("databricks_runtime", lambda text: text or None),
     "spark.app.name": ("application", lambda text: text or None),
 }

@@ -111,8 +111,6 @@ _FACTS = (
     Fact("source_scheme", "str",
          "file system of the folder that a file source reads (file, hdfs, s3a, abfss, gs, dbfs, ...)", "progress",
          _SHOWN, asks="Which file system holds the folder that it reads?"),
-    Fact("files_listed_by_job", "int", "files of a batch that Spark lists again in a job", "lines of the driver's log",
-         _ASKED, minimum=0, outcome=True),
     Fact("trigger", "choice", "kind of trigger", "log, session, progress, or inferred from timestamps",
          (*_ASKED, "progress", "inferred"), values=_TRIGGERS, asks="Did you call .trigger()? If not:",
          usual="unspecified"),
@@ -226,9 +224,6 @@ _FACTS = (
          "a Databricks setting that open-source Spark ignores; none: settings were seen, and none is ignored",
          "configuration", _ASKED, nullable=True),
     # Delta
-    Fact("delta_snapshot_partitions", "int",
-         "tasks in which Delta rebuilds a table's snapshot (spark.databricks.delta.snapshotPartitions)",
-         "configuration", _ASKED, unit="tasks", minimum=1),
     Fact("delta_snapshot_tasks", "int",
          "tasks of the stage that rebuilds Delta's snapshot at each batch's start; none: there is no such stage",
          "stages in the log", (*_ASKED, "inferred"), unit="tasks", minimum=1, nullable=True, outcome=True),

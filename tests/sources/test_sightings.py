@@ -69,7 +69,6 @@ LISTED = "BatchIds found from listing: "
 AQE = "MicroBatchExecution: Disabling AQE since AQE is not supported in"
 RENAMED = "CheckpointFileManager: Renamed temp file file:/"
 OF = "Map(path -> /data/incoming, maxFilesPerTrigger -> 60),None)"
-LISTING = "HadoopFSUtils: Listing leaf files and directories in parallel under"
 WORKED = "Times: total = 1187, boot = -957, init = 1407, finish = 737"
 REJECTED = "terminated with error\njava.util.concurrent.RejectedExecutionException: Producer interrupted"
 
@@ -107,8 +106,6 @@ REJECTED = "terminated with error\njava.util.concurrent.RejectedExecutionExcepti
          {"max_files_per_trigger": 60}),
         ([f"{RENAMED}ck/offsets/1.tmp to file:/ck/offsets/1"], {"checkpoint_manager": "rename"}),
         ([f"{RENAMED}out/_spark_metadata/1.tmp to file:/out/_spark_metadata/1"], {}),  # the list of a file sink
-        ([f"{LISTING}100 paths. The first are: f"], {"files_listed_by_job": 100}),
-        ([f"{LISTING} 100 paths. The first are: f"], {"files_listed_by_job": 100}),
         (["OptimisticTransaction: [tableId=1,txnId=2] Committed delta #12 to file:/t"], {"writes_delta": True}),
         (["X: values\n\tfetch.max.wait.ms = 500"], {"kafka_fetch_max_wait_ms": 500}),
         (["X: values\n\tfetch.min.bytes = 1048576"], {"kafka_fetch_min_bytes": 1048576}),
@@ -216,10 +213,8 @@ class TestApplication:
         assert told(delta)["platform"] == "open_source"
 
     def test_the_list_of_properties_at_the_start(self) -> None:
-        text = (
-            f"{AT} SparkContext: Spark configuration:\nspark.app.name=x\nspark.databricks.delta.snapshotPartitions=2\n"
-        )
-        assert told(text)["delta_snapshot_partitions"] == 2
+        text = f"{AT} SparkContext: Spark configuration:\nspark.app.name=x\nspark.sql.shuffle.partitions=2\n"
+        assert told(text)["shuffle_partitions"] == 2
 
 
 class TestCheckpointManager:

@@ -15,8 +15,6 @@ from advisor.sources.sightings.line import Line, Told, lines_with, sighting
 from advisor.sources.sightings.plan import read_plan
 
 _WRITTEN: Final = r"Writing atomically to ([a-zA-Z][\w+.-]+):\S*?/(?:offsets|commits)/\d+ "
-_LISTED: Final = r"in parallel under ?(\d{1,9}) paths"
-"""Spark writes no blank before the number."""
 _PROFILE: Final = r"cores -> name: cores, amount: (\d{1,9}).{0,1000}?cpus -> name: cpus, amount: (\d{1,9})(?:\.0)?\b"
 _LOCAL: Final = r"spark\.master[=,] ?(local\[\d{1,4}(?:,\d{1,4})?\])"
 _WAIT: Final = r"fetch\.max\.wait\.ms = ([0-9]{1,9})\s*$"
@@ -115,7 +113,6 @@ _READERS: Final[tuple[tuple[bytes, Reader, int], ...]] = (
     (b"Metadata OffsetSeqMetadata", query.read_pinned, 4),
     (b"Updating the value of conf '", query.read_conf_update, 100),
     (b"BatchIds found from listing: ", query.read_listing, 20),
-    (b"Listing leaf files and directories in parallel under", _groups(_LISTED, "files_listed_by_job", convert=int), 4),
     (b"Using Source [", lambda line: query.limits(line.text), 20),
     (b"AQE is not supported ", lambda line: [told for words, told in _WITHOUT_AQE if words in line.text], 100),
     (b" in real time mode", _is("trigger", "real_time", "Delay offset logging"), 2),
