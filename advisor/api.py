@@ -295,11 +295,7 @@ def read_stages(paths: Paths, *, parts: bool = False, spark: Any = None) -> pd.D
 
 
 def read_checkpoint(
-    path: str | Path,
-    *,
-    before: Iterable[str] = (),
-    log: Paths | None = None,
-    set: Iterable[str] = (),
+    path: str | Path, *, before: Iterable[str] = (), log: Paths | None = None, set: Iterable[str] = ()
 ) -> Checkpoint:
     """What a checkpoint's folder shows: whether a query starts from it, what is done again, what is pinned there.
 

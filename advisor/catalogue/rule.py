@@ -113,8 +113,7 @@ class RuleBody(Model):
         None, description="the metric with the ms that this takes of a batch or record; default: the measured part"
     )
     grave: Grave | None = Field(
-        None,
-        description="what is lost beside milliseconds; from level medium on, such a finding is the headline",
+        None, description="what is lost beside milliseconds; from level medium on, such a finding is the headline"
     )
     headline_from: Level | None = Field(
         None, description="from this level on its sentence is the headline where a loss only names addBatch"

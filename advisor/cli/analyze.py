@@ -60,11 +60,7 @@ _FLEET = group(
         is_flag=True,
         help="Rank all queries, and the changes that save most, one line each; a page of --format html always does.",
     ),
-    click.option(
-        "--save-table",
-        metavar="DIR",
-        help="With spark: write batches and findings (and stages) as Parquet.",
-    ),
+    click.option("--save-table", metavar="DIR", help="With spark: write batches and findings (and stages) as Parquet."),
     click.option(
         "--incremental",
         is_flag=True,

@@ -25,13 +25,7 @@ _METRICS_SHOWN: Final = ("metric", "in reports", "unit")
 
 def _metrics(_: Dirs) -> list[Row]:
     return [
-        {
-            "metric": one.name,
-            "in reports": label(one.name),
-            "unit": one.unit,
-            "per": one.per,
-            "meaning": one.meaning,
-        }
+        {"metric": one.name, "in reports": label(one.name), "unit": one.unit, "per": one.per, "meaning": one.meaning}
         for one in METRICS.values()
     ]
 

@@ -81,11 +81,7 @@ Asking = tuple[str, int, int]
 
 
 def planned(
-    logs: Iterable[Unit],
-    split: int,
-    look: Callable[[list[Asking]], Iterable[tuple[str, Look]]],
-    *,
-    whole: bool = False,
+    logs: Iterable[Unit], split: int, look: Callable[[list[Asking]], Iterable[tuple[str, Look]]], *, whole: bool = False
 ) -> list[Unit]:
     """Return what is read in one go, for all logs, each as a `whole` if so asked.
 

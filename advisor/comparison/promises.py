@@ -29,13 +29,7 @@ def made(steps: Iterable[Advice], changed: Iterable[FactChange], after: Facts) -
     return [step for step, facts in wanted.values() if _is_made(facts, became, after)]
 
 
-def judged(
-    step: Advice,
-    of: Of,
-    measured: Effect | None,
-    batches: int,
-    doubt: str | None = None,
-) -> KeptPromise | None:
+def judged(step: Advice, of: Of, measured: Effect | None, batches: int, doubt: str | None = None) -> KeptPromise | None:
     """Whether the step's promise was kept by this effect, as it is printed; None if it promised nothing of the kind.
 
     `batches`: the fewer of both sides. `doubt`: why nothing can be concluded anyway.

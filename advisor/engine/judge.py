@@ -272,6 +272,5 @@ def folded(findings: list[Finding], catalogue: Catalogue) -> list[Finding]:
 def ranked(findings: Iterable[Finding]) -> list[Finding]:
     """Return the most important first: own findings before explained ones, then by level and what a record feels."""
     return sorted(
-        findings,
-        key=lambda f: (f.explained_by is not None, -LEVELS.index(f.level), -(f.felt_share or 0.0), f.rule),
+        findings, key=lambda f: (f.explained_by is not None, -LEVELS.index(f.level), -(f.felt_share or 0.0), f.rule)
     )

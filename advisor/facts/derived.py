@@ -31,10 +31,7 @@ Candidates = dict[str, dict[str, Any]]
 
 _FIRST_SPARK: Final = {"available_now": "3.2", "real_time": "3.5"}
 """The oldest Spark with a trigger, Databricks' own included (open source: 3.3 and 4.1)."""
-_PINNED_BY_CHECKPOINT: Final = {
-    "shuffle_partitions": "spark.sql.shuffle.partitions",
-    "state_store": "The state store",
-}
+_PINNED_BY_CHECKPOINT: Final = {"shuffle_partitions": "spark.sql.shuffle.partitions", "state_store": "The state store"}
 """Facts that a query with state takes from its first start, and what sets them."""
 _SINKS_WITHOUT_ASYNC: Final = ("delta", "file", "foreach_batch")
 """Sinks for which Spark refuses asynchronous progress tracking at start."""

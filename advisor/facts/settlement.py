@@ -62,11 +62,7 @@ class Facts(Mapping[str, Known]):
         return self.number("trigger_interval_ms") if self.value("trigger") == "processing_time" else None
 
 
-def settle(
-    sightings: Iterable[Sighting],
-    *found: Mapping[str, Known],
-    user: Mapping[str, Any] | None = None,
-) -> Facts:
+def settle(sightings: Iterable[Sighting], *found: Mapping[str, Known], user: Mapping[str, Any] | None = None) -> Facts:
     """The facts of a run, from the most trusted origin each, with defaults of Spark where their absence was seen.
 
     `sightings` are those that count for the run, the later ones right (`Evidence.of`); `found` what batches, other

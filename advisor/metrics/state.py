@@ -6,15 +6,7 @@ import numpy as np
 
 from advisor.metrics.event_time import watermark_stands_still_ms
 from advisor.metrics.flow import passed_ms
-from advisor.metrics.metric import (
-    Batchwise,
-    Bounds,
-    Estimate,
-    batch_metric,
-    bounded_metric,
-    remembered,
-    window_metric,
-)
+from advisor.metrics.metric import Batchwise, Bounds, Estimate, batch_metric, bounded_metric, remembered, window_metric
 from advisor.metrics.missing import NO_SLOTS, NOT_SEEN, Missing, MissingError, needed
 from advisor.metrics.operators import (
     AGGREGATIONS,

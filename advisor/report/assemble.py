@@ -31,11 +31,7 @@ MOST_RUNS = 50_000
 
 
 def assemble(
-    reading: Reading,
-    catalogue: Catalogue,
-    asked: Asked | None = None,
-    packed: Packed | None = None,
-    processes: int = 1,
+    reading: Reading, catalogue: Catalogue, asked: Asked | None = None, packed: Packed | None = None, processes: int = 1
 ) -> Report:
     """The report on everything that was read; `packed` holds each entry, and `processes` judge very many runs."""
     asked = asked or Asked()
