@@ -23,12 +23,12 @@ from advisor.report.loss import goes_to, largest_loss
 from advisor.report.screen import first_sentence, is_unopened
 from advisor.report.steps import best_step
 from advisor.report.verdict import calm
-from advisor.views.first_screen import gain, in_a_line, no_step
+from advisor.views.first_screen import in_a_line, no_step
 from advisor.views.terminal import report_as_text
 from advisor.window import Window, run_window
 from tests.made import START, events, facts, table, window
 from tests.test_report import Wanted, reported
-from tests.test_samples import CASES, NAMES, SAMPLES, report
+from tests.test_samples import SAMPLES, report
 
 CALM = {
     "triggerExecution": 330, "latestOffset": 0, "queryPlanning": 0, "addBatch": 254, "walCommit": 30,
@@ -163,12 +163,6 @@ def test_every_metric_has_words_for_a_reader() -> None:
     assert not [name for name in METRICS if "_" in label(name)]
 
 
-def test_a_part_of_add_batch_that_a_rule_found_is_named() -> None:
-    losses = [report(case).typed.queries[0].screen.loss for case in CASES if case.parent.name == "PY001"]
-    assert losses and all(loss and (loss.name, loss.rule) == ("Python workers", "PY001") for loss in losses)
-    assert all(loss and "Python workers" in loss.says for loss in losses)
-
-
 def calm_of(rows: Iterable[dict[str, Any]], **facts: Any) -> Calm | None:
     """What is said of a query with a trigger every 600 ms that no rule finds anything about."""
     known = {"trigger": "processing_time", "trigger_interval_ms": 600} | facts
@@ -294,16 +288,6 @@ def test_a_phase_longer_than_its_batch_is_no_part_of_where_time_goes() -> None:
     assert max(part.share for part in found) == pytest.approx(160 / 300, abs=0.01)
 
 
-@pytest.mark.parametrize("sample", ["CF001/async-state", "ST002/rocksdb-without", "ST012/200", "both/join"])
-def test_the_state_commit_is_one_number(sample: str) -> None:
-    (case,) = (case for case, name in zip(CASES, NAMES, strict=True) if sample in name)
-    for query in report(case).typed.queries:
-        told = query.metrics["state_commit_wall_ms"].typical
-        assert query.inside and [part.ms for part in query.inside.parts if part.name == "state_commit"] == [
-            pytest.approx(told, rel=0.02)
-        ]
-
-
 def test_a_step_against_something_else_than_the_loss_says_why() -> None:
     (query,) = report(SAMPLES / "SK008/paimon-other-writer-3.5.9").typed.queries
     assert query.screen.loss_stays and "committed more than once" in " ".join(query.screen.troubles)
@@ -343,23 +327,6 @@ def test_a_watermark_that_stands_still_comes_before_milliseconds(apart_ms: int, 
     assert (query.best_step is not None and query.best_step.rule == "ST017") == kind
 
 
-def test_slow_batches_that_come_more_seldom_still_make_part_of_the_p99() -> None:
-    """A tenth of them is left, and each holds up a second of records: more than one in a hundred."""
-    (query,) = report(SAMPLES / "SK001" / "delta-in-foreachbatch-4.0.0").typed.queries
-    after, best = query.screen.after, query.best_step
-    assert after is not None and after.without_spikes and after.at_best
-    now, calm = query.metrics["record_latency_ms"].p99 or 0.0, 520.757  # calm: without the slow batches
-    assert 2 * calm < (after.p99 or 0.0) < 0.9 * now
-    assert after.p99_high == pytest.approx(now, rel=0.01)
-    assert best is not None and "p99 of the record latency 2.5 s → at best 2.0 s" in gain(query, best.advice)
-
-
-def test_little_savings_stand_behind_a_look_at_the_loss() -> None:
-    (query,) = report(SAMPLES / "DV001" / "count-then-wait-4.3.0").typed.queries
-    assert query.best_step is not None and query.screen.loss is not None
-    assert (query.best_step.rule, query.screen.loss.rule) == ("DV001", "DV001")
-
-
 def test_a_long_add_batch_that_nobody_opened_is_not_calm() -> None:
     long = CALM | {"triggerExecution": 20_000, "addBatch": 19_900, "sink": "org.apache.spark.sql.kafka010.KafkaTable"}
     assert entry([long] * 24).screen.calm is None
@@ -372,24 +339,6 @@ def test_a_step_that_may_set_what_is_set_already_is_not_first() -> None:
     offered = {step.id: step.legal for finding in query.findings for step in finding.steps}
     assert offered["versions-in-memory"] == "if"
     assert query.best_step is None or query.best_step.step != "versions-in-memory"
-
-
-@pytest.mark.parametrize(
-    ("sample", "step", "measured"),
-    [
-        # what may save most of the loss stands before a measured little
-        ("SH003/joined-by-adaptive-execution-4.3.0", "shuffle-in-one-file", True),
-        ("PY001/python-function-4.3.0", "spark-functions", False),
-        # it fits every trigger that the batches leave
-        ("LG001/rate-to-noop-4.3.0", "async-progress", True),
-    ],
-)
-def test_the_best_step_and_whether_its_saving_was_measured(sample: str, step: str, measured: bool) -> None:
-    (query,) = report(SAMPLES / sample).typed.queries
-    assert query.best_step is not None and query.best_step.step == step
-    assert step != "async-progress" or query.best_step.advice.legal == "yes"
-    saves = query.best_step.advice.saves_ms
-    assert saves is not None and (saves.expected is not None) is measured
 
 
 @pytest.mark.parametrize("source_ms", [560, 800])

@@ -14,7 +14,6 @@ from msgspec.structs import replace
 import advisor
 from advisor.contract import Promise
 from advisor.metrics import Estimate, measure
-from advisor.metrics.units import milliseconds
 from advisor.savings import in_common
 from advisor.savings.promise import HAS_PARTS
 from advisor.sources.sightings.line import Told
@@ -58,17 +57,6 @@ def test_the_low_end_of_one_step_is_not_added_to_what_another_is_expected_to_sav
     assert in_common(both, {HAS_PARTS: 600.0, "walCommit": 600.0}).expected is None
 
 
-def test_one_promise_has_one_number_on_every_screen() -> None:
-    report = advisor.analyze(SAMPLES / "PY001/python-function-4.3.0").typed
-    (query,) = report.queries
-    assert query.best_step
-    promise = query.best_step.advice.saves_latency_ms
-    assert promise and promise.expected is None
-    words = f"up to about {milliseconds(promise.high)}"
-    assert words in query.verdict
-    assert all(words in report_as_text(report, everything=everything) for everything in (False, True))
-
-
 @pytest.mark.parametrize(("other", "made"), [("", {"offline-state-repartition"}), ("f", {"fewer-state-partitions"})])
 def test_a_query_that_kept_its_id_has_no_new_checkpoint(tmp_path: Path, other: str, made: set[str]) -> None:
     before = SAMPLES / "ST002/rocksdb-without-changelog-4.3.0"
@@ -101,11 +89,6 @@ def test_two_slow_batches_are_a_rhythm_where_a_table_log_is_written_and_two_are_
     assert any("two are few" in words for words in query.limits)
     (other,) = advisor.analyze(tmp_path / "p.json", set=["sink=kafka"]).typed.queries
     assert {one.rule for one in other.findings} & {"SK001", "DR005"} == {"DR005"}
-
-
-def test_a_batch_twice_as_slow_shows_its_cause_on_the_first_screen() -> None:
-    report = advisor.analyze(SAMPLES / "SK007/delta-in-foreachbatch-4.0.0").typed
-    assert "Slowest" in report_as_text(report)
 
 
 def test_a_scan_of_real_time_mode_tells_it_of_its_own_query() -> None:
@@ -231,51 +214,11 @@ def test_the_level_debug_of_spark_s_own_lines_is_told(logger: str, told: list[st
     assert [one.fact for one in sight(line, log="a", file="a", base=0)] == told
 
 
-@pytest.mark.parametrize(
-    ("sample", "loss", "beside"),
-    [
-        ("ST002/rocksdb-without-changelog-4.3.0", "ST005", "ST001"),
-        ("ST001/rocksdb-8-partitions-4.3.0", "ST001", "ST005"),
-        ("LG004/s3a-count-by-key-4.0.0", "LG004", "ST001"),
-        ("SH001/little-memory-4.3.0", "SH001", None),
-        ("SK006/delta-small-files-4.0.0", "SK006", None),
-        ("SK008/delta-other-writer-4.0.0", "SK008", None),
-        ("SK008/paimon-other-writer-3.5.9", "LG001", None),  # one batch in eighteen is no headline
-        ("ST009/state-reloaded-4.3.0", "ST009", None),
-    ],
-)
-def test_a_loss_is_named_by_its_cause_and_only_once(sample: str, loss: str, beside: str | None) -> None:
-    (query,) = advisor.analyze(SAMPLES / sample).typed.queries
-    said = {one.rule: one.says for one in query.findings}
-    assert query.screen.loss and (query.screen.loss.rule, query.screen.loss.says) == (loss, said[loss])
-    assert beside is None or said[beside] not in query.screen.troubles
-
-
 @pytest.mark.parametrize(("told", "step"), [([], None), (["latency_target_ms=2000"], "interval-no-longer-than-needed")])
 def test_a_query_that_keeps_its_interval_is_not_restarted_for_a_twentieth(told: list[str], step: str | None) -> None:
     (query,) = advisor.analyze(SAMPLES / "TR006/varying-load-4.3.0", set=told).typed.queries
     assert (query.best_step and query.best_step.step) == step
     assert (query.screen.calm is None) == (step is not None)
-
-
-@pytest.mark.parametrize("sample", ["CL003/one-straggler-4.3.0", "CL005/beside-a-heavy-query-4.3.0"])
-def test_a_wait_is_told_in_milliseconds_too(sample: str) -> None:
-    loss = advisor.analyze(SAMPLES / sample).typed.queries[0].screen.loss
-    assert loss and loss.ms and loss.rule == sample[:5]
-    assert re.search(rf"\b{loss.ms:.0f} ms of \d+ ms \(\d\d\.\d %\)", loss.says)
-
-
-@pytest.mark.parametrize(
-    ("sample", "title", "also"),
-    [
-        ("DV001/driver-between-jobs-4.3.0", "(restart · DV001)", "addBatch 571 ms: "),
-        ("CL005/beside-a-heavy-query-4.3.0", "(1 line, restart · CL005)", ""),
-    ],
-)
-def test_the_count_of_lines_breaks_no_title(sample: str, title: str, also: str) -> None:
-    lines = report_as_text(advisor.analyze(SAMPLES / sample).typed).splitlines()
-    assert next(line for line in lines if line.startswith("DO ")).endswith(title)
-    assert any(also in line for line in lines)
 
 
 @pytest.mark.parametrize(
