@@ -63,10 +63,6 @@ def test_without_a_command_it_shows_its_help(words: tuple[str, ...]) -> None:
     assert result.output.startswith("Usage: ")
 
 
-def test_version() -> None:
-    assert run("--version").output == f"latency-advisor {advisor.__version__}\n"
-
-
 def test_a_log_becomes_a_page_json_and_markdown() -> None:
     result = run("analyze", LOG)
     assert result.exit_code == 0, result.output
@@ -75,13 +71,6 @@ def test_a_log_becomes_a_page_json_and_markdown() -> None:
     data = json.loads(run("analyze", LOG, "--format", "json").output)
     assert data["schema_version"] == 1 and data["queries"][0]["findings"]
     assert run("analyze", LOG, "--format", "markdown").output.startswith("# Streaming latency report\n")
-
-
-def test_the_report_goes_into_a_file(tmp_path: Path) -> None:
-    target = tmp_path / "report.json"
-    result = run("analyze", LOG, "--format", "json", "--output", str(target))
-    assert (result.exit_code, result.output) == (0, "")
-    assert json.loads(target.read_text(encoding="utf-8"))["input"]["files"] == 1
 
 
 @pytest.mark.parametrize("command", [["analyze"], ["compare", LOG], ["watch"]])
@@ -216,14 +205,6 @@ def test_odd_values_of_options(option: str, values: list[str], said: str) -> Non
         assert said in one_line(result), value
 
 
-def test_a_target_that_is_none_is_named_as_it_was_given() -> None:
-    said = one_line(run("analyze", LOG, "--target", "p99=0.1ms"))
-    assert "--target p99=0.1ms: latency_target_ms cannot be '0.1'; give at least 1" in said
-    said = one_line(run("analyze", LOG, "--target", "p99=1s", "--target", "p50=1s"))
-    assert "--target p50=1s: is a second one beside p99=1s; give one" in said
-    assert "--target no-such:...: no query 'no-such'" in one_line(run("analyze", LOG, "--target", "no-such:p99=1s"))
-
-
 def test_a_width_of_thousands_of_digits_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     wide = run("analyze", LOG)
     monkeypatch.setenv("COLUMNS", "1" * 5000)
@@ -237,9 +218,7 @@ def test_a_long_value_is_cut_in_a_message(tmp_path: Path) -> None:
     assert len(said) < 2500 and str(config) in said and said.strip().endswith("give a version such as 3.5.1")
 
 
-def test_one_fact_with_two_values() -> None:
-    said = one_line(run("analyze", LOG, "--set", "task_slots=3", "--set", "task_slots=4"))
-    assert "task_slots is given twice, as 3 and 4; give it once" in said
+def test_one_fact_may_be_given_twice_with_one_value() -> None:
     assert run("analyze", LOG, "--set", "task_slots=3", "--set", "task_slots=3").exit_code == 0
 
 
@@ -284,6 +263,18 @@ def test_a_directory_without_rules_is_refused(tmp_path: Path) -> None:
         (["analyze", LOG, "--set", "rate-to-nop:sink=kafka"], "did you mean 'rate-to-noop'?"),
         (["compare", LOG, LOG, "--set", "no-such:sink=kafka"], "no query 'no-such' in the input"),
         (["trial", "advisor.trials.workloads:rate_to_noop", "--step", "async-progres"], "mean 'async-progress'?"),
+        (["analyze", LOG, "--set", "task_slots=3", "--set", "task_slots=4"],
+         "task_slots is given twice, as 3 and 4; give it once"),
+        (["analyze", LOG, "--target", "p99=0.1ms"],
+         "--target p99=0.1ms: latency_target_ms cannot be '0.1'; give at least 1"),
+        (["analyze", LOG, "--target", "p99=1s", "--target", "p50=1s"],
+         "--target p50=1s: is a second one beside p99=1s; give one"),
+        (["analyze", LOG, "--target", "no-such:p99=1s"], "--target no-such:...: no query 'no-such'"),
+        (["analyze", LOG, "--master", "sc://host:15002"],
+         "sc://host:15002 is a server of Spark Connect, which is no master; from Python, give a session"),
+        (["steps", "show", "async-progres"], "did you mean 'async-progress'?"),
+        (["metrics", "show", "ofset_log_share"], "did you mean 'offset_log_share'?"),
+        (["facts", "show", "state_stor"], "did you mean 'state_store'?"),
         (["analyze", LOG, "--config", "nowhere.yaml"], "nowhere.yaml"),
         (["analyze", LOG, "--rules", "nowhere"], "nowhere"),
         (["rules", "show", "LG01"], "did you mean 'LG001'?"),
@@ -295,7 +286,7 @@ def test_a_directory_without_rules_is_refused(tmp_path: Path) -> None:
         (["compare", LOG, LOG, "--output", "."], "--output .: is a directory; name a file in it"),
         (["trial", "mod:one", "--step", "async-progress", "--output", "no/x"], "no/x: there is no such directory"),
     ],
-)
+)  # fmt: skip
 def test_what_is_wrong_is_said_in_one_line(words: list[str], said: str) -> None:
     assert said in one_line(run(*words))
 
@@ -404,48 +395,32 @@ def test_an_output_that_knows_no_unicode_gets_plain_characters() -> None:
     assert done.stdout.isascii() and "####" in done.stdout
 
 
-def test_facts_are_listed_with_their_values() -> None:
-    result = run("facts", "list")
-    assert "stateful" in result.output and "hdfs | rocksdb" in result.output
-    assert max(len(line) for line in result.output.splitlines()) <= 100
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--version", f"latency-advisor {advisor.__version__}\n"),
+        ("facts list", "hdfs | rocksdb"), ("facts show state_store", "- Values: hdfs | rocksdb\n"),
+        ("rules list", "LG001  Every batch waits for the offset and commit logs"), ("rules show lg001", "## LG001 "),
+        ("rules show lg001", "### async-progress\n"), ("steps show async-progress", "- Undo: "),
+        ("steps show async-progress", "### async-progress\n"),
+        ("steps list --format json", '"do": "What to do about a well-known error"'),
+        ("steps list --format json", '"rules": "CF002, LG001'),
+        ("steps show async-progress --format json", '"takes": "restart"'),
+        ("metrics show offset_log_share", "- Metric: offset_log_share\n"),
+        ("metrics show offset_log_share", "- Unit: share\n"),
+        ("metrics show offset_log_share --format json", '"unit": "share"'),
+    ],
+)  # fmt: skip
+def test_what_there_is_is_listed_and_shown(words: str, said: str) -> None:
+    assert said in run(*words.split()).output
 
 
-def test_rules_are_listed_and_shown() -> None:
-    assert "LG001  Every batch waits for the offset and commit logs" in run("rules", "list").output
-    page = run("rules", "show", "lg001").output
-    assert page.startswith("## LG001 ") and "### async-progress\n" in page
-
-
-def test_steps_are_listed_and_shown() -> None:
-    listed = {row["step"]: row for row in json.loads(run("steps", "list", "--format", "json").output)}
-    assert listed["async-progress"]["rules"].startswith("CF002, LG001")
-    assert listed["cure-of-the-error"]["do"] == "What to do about a well-known error"
-    page = run("steps", "show", "async-progress").output
-    assert page.startswith("### async-progress\n") and "- Undo: " in page
-    assert json.loads(run("steps", "show", "async-progress", "--format", "json").output)["takes"] == "restart"
-    wrong = run("steps", "show", "async-progres")
-    assert wrong.exit_code == 2 and "did you mean 'async-progress'?" in wrong.stderr
-
-
-def test_metrics_are_listed() -> None:
+def test_lists_are_as_wide_and_long_as_what_they_hold() -> None:
+    assert max(map(len, run("facts", "list").output.splitlines())) <= 100
     rows = json.loads(run("metrics", "list", "--format", "json").output)
     assert [*rows[0]] == ["metric", "in reports", "unit", "per", "meaning"]
     assert len(rows) == len(METRICS)
     assert len(run("metrics", "list").output.splitlines()) < 1.5 * len(METRICS)
-
-
-def test_one_metric_and_one_fact_are_shown() -> None:
-    page = run("metrics", "show", "offset_log_share").output
-    assert page.startswith("- Metric: offset_log_share\n") and "- Unit: share\n" in page
-    assert json.loads(run("metrics", "show", "offset_log_share", "--format", "json").output)["unit"] == "share"
-    page = run("facts", "show", "state_store").output
-    assert "- Values: hdfs | rocksdb\n" in page
-    for kind, name, near in (
-        ("metrics", "ofset_log_share", "offset_log_share"),
-        ("facts", "state_stor", "state_store"),
-    ):
-        wrong = run(kind, "show", name)
-        assert wrong.exit_code == 2 and f"did you mean '{near}'?" in wrong.stderr
 
 
 def test_a_pipe_is_as_wide_as_columns_says(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -504,11 +479,6 @@ def test_what_is_no_master_starts_no_java(master: str, monkeypatch: pytest.Monke
     for words in (("analyze", LOG, "--master", master), (*trial, "--spark", f"spark.master={master}")):
         said = one_line(run(*words))
         assert f"{master} is no master; give spark://host:7077, yarn, k8s://… or local[8]" in said
-
-
-def test_a_connect_server_is_no_master() -> None:
-    said = one_line(run("analyze", LOG, "--master", "sc://host:15002"))
-    assert "sc://host:15002 is a server of Spark Connect, which is no master; from Python, give a session" in said
 
 
 @pytest.mark.parametrize(
