@@ -59,12 +59,14 @@ def reading(folder: Path, raw: bytes, name: str = "driver.log", *, sightings: bo
 @pytest.mark.parametrize("name", VARIANTS)
 def test_every_form_is_read(tmp_path: Path, name: str) -> None:
     found = reading(tmp_path, VARIANTS[name])
-    assert found.events == 3
-    assert not found.broken
-    assert found.idle == 0
+    assert (found.events, found.broken, found.idle) == (3, (), 0)
     assert found.batches["trigger_execution_ms"].to_pylist() == [300] * 3
     assert found.batches["wal_commit_ms"].to_pylist() == [30] * 3
     assert found.batches["input_rows"].to_pylist() == [10] * 3
+    offsets = found.batches["offset"].to_pylist()
+    assert offsets == sorted(offsets) and max(offsets) < len(VARIANTS[name])
+    assert set(found.batches["file"].to_pylist()) == {str(tmp_path / "driver.log")}
+    assert found.duplicates == (3 if "both loggers" in name else 0)
     if not name.startswith("14"):
         assert found.batches["batch_id"].to_pylist() == [10, 11, 12]
         assert found.batches["add_batch_ms"].to_pylist() == [220] * 3
@@ -73,24 +75,6 @@ def test_every_form_is_read(tmp_path: Path, name: str) -> None:
         assert (source["offset_rows"], source["backlog_rows"]) == (10, 1)
         (operator,) = found.batches["operators"][0].as_py()
         assert dict(operator["custom"]) == {"loadedMapCacheHitCount": 5, "rocksdbCommitFlushLatency": 12}
-
-
-@pytest.mark.parametrize("name", VARIANTS)
-def test_every_event_tells_its_place(tmp_path: Path, name: str) -> None:
-    found = reading(tmp_path, VARIANTS[name])
-    offsets = found.batches["offset"].to_pylist()
-    assert offsets == sorted(offsets)
-    assert set(found.batches["file"].to_pylist()) == {str(tmp_path / "driver.log")}
-    assert max(offsets) < len(VARIANTS[name])
-
-
-def test_structured_logs_count_an_event_once(tmp_path: Path) -> None:
-    assert reading(tmp_path, VARIANTS["11 structured log"]).duplicates == 0
-
-
-def test_an_event_that_two_loggers_wrote_counts_once(tmp_path: Path) -> None:
-    found = reading(tmp_path, VARIANTS["10 Databricks driver, both loggers"])
-    assert (found.events, found.duplicates) == (3, 3)
 
 
 def test_the_order_in_the_file_does_not_matter(tmp_path: Path) -> None:
@@ -199,17 +183,19 @@ def test_a_changed_byte_in_a_block_of_lz4_is_told(tmp_path: Path) -> None:
     assert [one.reason for one in found.broken] == ["damaged: the check sum of an LZ4 block is another one"]
 
 
-def test_plain_text_behind_gzip_data_is_told(tmp_path: Path) -> None:
-    found = reading(tmp_path, gzip.compress(log()) + VARIANTS["17 Python print"], "driver.log.gz")
-    assert found.events == 3
-    assert [one.reason for one in found.broken] == ["damaged or cut off: Not a gzipped file (b'>>')"]
-
-
-@pytest.mark.parametrize("behind", [b"BZg" + bz2.compress(log())[3:], b"INFO an appended line of text\n"])
-def test_what_is_no_stream_behind_bzip2_data_is_told(tmp_path: Path, behind: bytes) -> None:
-    found = reading(tmp_path, bz2.compress(log()) + behind, "driver.log.bz2")
-    assert found.events == 3
-    assert [one.reason for one in found.broken] == ["damaged or cut off: Invalid data stream"]
+@pytest.mark.parametrize(
+    ("pack", "behind", "why"),
+    [
+        (gzip.compress, VARIANTS["17 Python print"], "Not a gzipped file (b'>>')"),
+        (bz2.compress, b"BZg" + bz2.compress(log())[3:], "Invalid data stream"),
+        (bz2.compress, b"INFO an appended line of text\n", "Invalid data stream"),
+    ],
+)
+def test_what_is_no_stream_behind_packed_data_is_told(
+    tmp_path: Path, pack: Callable[[bytes], bytes], behind: bytes, why: str
+) -> None:
+    found = reading(tmp_path, pack(log()) + behind, "driver.log.packed")
+    assert (found.events, [one.reason for one in found.broken]) == (3, [f"damaged or cut off: {why}"])
 
 
 def test_a_member_of_gzip_may_begin_at_the_last_byte_of_a_block(
@@ -220,14 +206,6 @@ def test_a_member_of_gzip_may_begin_at_the_last_byte_of_a_block(
         monkeypatch.setattr(codecs, "BLOCK", len(halves[0]) + more)
         found = reading(tmp_path, b"".join(halves), "driver.log.gz")
         assert (found.events, found.broken) == (3, ())
-
-
-def test_a_cut_gzip_still_gives_its_events(tmp_path: Path) -> None:
-    raw = log() + random.Random(7).randbytes(50_000).hex().encode()
-    packed = gzip.compress(raw)
-    found = reading(tmp_path, packed[:-20_000], "driver.log.gz")
-    assert found.events == 3
-    assert "cut off" in found.broken[0].reason
 
 
 @pytest.mark.parametrize("flip", [30, 200, 400])
@@ -290,8 +268,12 @@ def test_directories_patterns_and_names(tmp_path: Path) -> None:
     assert files.read([tmp_path / "c.txt", str(tmp_path / "c.txt")]).events == 1
 
 
-def test_numbers_of_thousands_of_digits_have_an_order() -> None:
-    ordered = ["a2.log", f"a{'1' * 5000}.log", f"a{'2' * 5000}.log", "b1.log"]
+@pytest.mark.parametrize(
+    "ordered",
+    [["a2.log", f"a{'1' * 5000}.log", f"a{'2' * 5000}.log", "b1.log"], ["log1²", "log2", "log٣", "log10"]],
+    ids=["thousands of digits", "odd digits"],
+)
+def test_files_are_in_the_order_of_their_numbers(ordered: list[str]) -> None:
     assert paths.in_order(ordered[::-1]) == ordered
 
 
@@ -438,15 +420,6 @@ def test_a_directory_without_progress(tmp_path: Path) -> None:
         files.read([tmp_path])
 
 
-def test_one_unreadable_file_costs_only_itself(tmp_path: Path) -> None:
-    written(tmp_path, log())
-    (tmp_path / "loop.log").symlink_to(tmp_path / "loop.log")
-    (tmp_path / "gone.log").symlink_to(tmp_path / "nowhere")
-    found = files.read([tmp_path])
-    assert found.events == 3
-    assert {Path(broken.file).name for broken in found.broken} == {"loop.log", "gone.log"}
-
-
 def test_what_this_user_may_not_read_is_named_and_all_else_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -479,9 +452,11 @@ def test_what_this_user_may_not_read_is_named_and_all_else_is_read(
     Path("logs/closed").chmod(0o755)
     (link,) = files.read(["there"]).broken
     assert (link.file, link.reason[:45]) == ("there/another", "a link to another folder, which is not follow")
-    loop = Path("loop.log")
-    loop.symlink_to(loop)
-    assert [one.reason for one in files.read([loop]).broken] == ["Too many levels of symbolic links"]
+    for name, target in (("loop.log", "loop.log"), ("gone.log", "nowhere")):
+        Path("open", name).symlink_to(target)
+    found = files.read(["open"])
+    said = {"open/loop.log": "Too many levels of symbolic links", "open/gone.log": "No such file or directory"}
+    assert (found.events, {one.file: one.reason for one in found.broken}) == (3, said)
     with pytest.raises(InputError, match="the name is too long; give a log"):
         files.read(["x" * 300])
 
@@ -496,11 +471,6 @@ def test_a_run_that_died_before_any_batch_is_something(tmp_path: Path) -> None:
         reading(tmp_path, raw, sightings=False)
 
 
-def test_only_broken_records_are_something(tmp_path: Path) -> None:
-    found = reading(tmp_path, log()[:700])
-    assert (found.events, len(found.broken)) == (0, 1)
-
-
 @pytest.mark.parametrize("pack", [gzip.compress, lzma.compress, bz2.compress, pa.Codec("zstd").compress])
 def test_packed_data_behind_text_is_told(pack: Callable[[bytes], bytes], tmp_path: Path) -> None:
     found = reading(tmp_path, log() + b"\n" + bytes(pack(log())))
@@ -511,8 +481,11 @@ def test_packed_data_behind_text_is_told(pack: Callable[[bytes], bytes], tmp_pat
 # Sightings.
 
 
+VERSION = b"26/03/01 02:00:00 INFO SparkContext: Running Spark version 4.0.0\n"
+
+
 def with_start(raw: bytes) -> bytes:
-    return b"26/03/01 02:00:00 INFO SparkContext: Running Spark version 4.0.0\n" + START.encode() + raw
+    return VERSION + START.encode() + raw
 
 
 def facts_of(found: Reading) -> dict[str, object]:
@@ -522,20 +495,22 @@ def facts_of(found: Reading) -> dict[str, object]:
 
 def test_what_a_log_reveals_besides(tmp_path: Path) -> None:
     found = reading(tmp_path, with_start(log()))
-    assert found.sightings.schema == SIGHTINGS
+    assert (found.files, found.bytes) == (1, len(with_start(log())))
+    assert (found.batches.schema, found.sightings.schema) == (SCHEMA, SIGHTINGS)
+    found.batches.validate(full=True)
     assert facts_of(found)["spark_version"] == "4.0.0"
     assert set(found.sightings["file"].to_pylist()) == {str(tmp_path / "driver.log")}
     assert not len(reading(tmp_path, with_start(log()), sightings=False).sightings)
 
 
-def test_a_start_far_before_the_first_event(tmp_path: Path) -> None:
-    filler = b"26/03/01 02:00:00 INFO DAGScheduler: nothing of interest here\n" * 100_000
-    far = with_start(filler + log())
-    for name, raw in (("far.log", far), ("far.log.gz", gzip.compress(far, 1))):
-        found = reading(tmp_path, raw, name)
-        starts = [row for row in found.sightings.to_pylist() if row["run_id"] == RUN]
-        assert starts
-        assert facts_of(found)["async_progress"] is False
+@pytest.mark.parametrize("pack", [bytes, lambda raw: gzip.compress(raw, 1)], ids=["plain", "gz"])
+def test_a_version_far_before_a_start_far_before_the_first_event(
+    tmp_path: Path, pack: Callable[[bytes], bytes]
+) -> None:
+    filler = b"26/03/01 02:00:00 INFO DAGScheduler: nothing of interest here\n" * (harvest.BEFORE_A_RUN // 50)
+    found = reading(tmp_path, pack(VERSION + filler + START.encode() + filler + log()))
+    assert RUN in found.sightings["run_id"].to_pylist()
+    assert (facts_of(found)["async_progress"], facts_of(found)["spark_version"]) == (False, "4.0.0")
 
 
 def test_a_whole_batch_is_looked_at(tmp_path: Path) -> None:
@@ -565,16 +540,6 @@ def test_a_second_file_of_a_log_repeats_nothing(tmp_path: Path) -> None:
     assert found.sightings["fact"].to_pylist().count("spark_version") == 1
 
 
-# The result.
-
-
-def test_the_table_has_its_schema(tmp_path: Path) -> None:
-    found = reading(tmp_path, log())
-    assert found.batches.schema == SCHEMA
-    found.batches.validate(full=True)
-    assert (found.files, found.bytes) == (1, len(log()))
-
-
 # Odd files.
 
 
@@ -596,7 +561,7 @@ def test_a_log_that_is_cut_off_while_it_is_read(tmp_path: Path, monkeypatch: pyt
     assert broken.file == str(path)
 
 
-@pytest.mark.parametrize("pack", [lzma.compress, lambda raw: gzip.compress(gzip.compress(raw))])
+@pytest.mark.parametrize("pack", [lzma.compress, lambda raw: gzip.compress(gzip.compress(raw))], ids=["xz", "gz in gz"])
 def test_a_log_that_is_not_unpacked_is_named_beside_others(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
     written(tmp_path, log())
     written(tmp_path, pack(log()), "other.log.gz")
@@ -643,11 +608,6 @@ def test_a_compressed_log_is_read_once(tmp_path: Path, monkeypatch: pytest.Monke
     assert (found.events, found.duplicates) == (3, 0)
 
 
-def test_a_log_with_an_odd_digit_in_its_name(tmp_path: Path) -> None:
-    names = [written(tmp_path, log(), name).name for name in ("log10", "log1²", "log2", "log٣")]
-    assert [Path(one.path).name for one in paths.expand([tmp_path])] == [names[1], names[2], names[3], names[0]]
-
-
 def test_a_name_that_is_no_utf_8(tmp_path: Path) -> None:
     name = os.fsdecode(b"driver-\xff.log")
     written(tmp_path, log(), name)
@@ -656,40 +616,28 @@ def test_a_name_that_is_no_utf_8(tmp_path: Path) -> None:
     assert found.batches["file"][0].as_py().endswith("driver-�.log")
 
 
-def test_a_named_pipe_in_a_directory_is_left_out(tmp_path: Path) -> None:
+def test_a_named_pipe_is_read_where_it_is_given_and_somebody_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.mkfifo(pipe := tmp_path / "pipe")
     written(tmp_path, log())
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
     found = files.read([tmp_path])
-    assert found.events == 3
     (broken,) = found.broken
-    assert (broken.file, broken.reason) == (str(pipe), "a named pipe, which is not read as one of a directory's logs")
-
-
-def test_a_named_pipe_that_is_given_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (found.events, broken.file, broken.reason) == (
+        3, str(pipe), "a named pipe, which is not read as one of a directory's logs",
+    )  # fmt: skip
+    monkeypatch.setattr(opening, "WRITER_COMES_WITHIN", 0)
+    assert [one.reason for one in files.read([pipe]).broken] == ["a named pipe into which nobody writes"]
     monkeypatch.setattr(opening, "WRITER_COMES_WITHIN", 600)
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    with subprocess.Popen(["cp", str(written(tmp_path, log())), str(pipe)]) as writer:
+    with subprocess.Popen(["cp", str(tmp_path / "driver.log"), str(pipe)]) as writer:
         assert files.read([pipe]).events == 3
     assert writer.returncode == 0
 
 
-def test_a_named_pipe_without_a_writer_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opening, "WRITER_COMES_WITHIN", 0)
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    (broken,) = files.read([pipe]).broken
-    assert broken.reason == "a named pipe into which nobody writes"
-
-
-def test_a_device_is_no_log() -> None:
+@pytest.mark.skipif(not Path("/proc/kmsg").exists(), reason="a kernel without this file")
+def test_a_device_or_a_file_of_the_kernel_is_no_log(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="a device, which may never end"):
         files.read([os.devnull])
-
-
-@pytest.mark.skipif(not Path("/proc/kmsg").exists(), reason="a kernel without this file")
-def test_a_file_of_the_kernel_is_no_log(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="/proc/kmsg: a file that the kernel makes, which may never end; give a log"):
         files.read(["/proc/kmsg"])
     (tmp_path / "link.log").symlink_to("/proc/kmsg")
@@ -809,11 +757,3 @@ def test_of_very_many_broken_records_the_first_are_listed_and_all_are_counted(
     assert "12 not readable" in repr(read)
     assert "Not readable: 12 records" in repr(read)
     assert "; 7 more are not listed" in report_as_text(read.typed, everything=True)
-
-
-def test_an_application_is_read_at_the_start_of_its_log_however_far_the_first_batch_stands(tmp_path: Path) -> None:
-    noise = b"26/11/21 08:57:04 INFO MemoryStore: Block broadcast_1 stored as values in memory\n"
-    head = b"26/11/21 08:57:03 INFO SparkContext: Running Spark version 4.3.0\n"
-    raw = head + noise * (harvest.BEFORE_A_RUN // len(noise) + 1000) + log([compact(each) for each in made(3)])
-    told = reading(tmp_path, raw).sightings.to_pylist()
-    assert ("spark_version", '"4.3.0"') in {(each["fact"], each["value"]) for each in told}
