@@ -40,6 +40,21 @@ def facts(reading: Any, run_id: str = RUN) -> dict[str, Any]:
     return {row["fact"]: json.loads(row["value"]) for row in rows if row["run_id"] == run_id}
 
 
+def begun(session: Made | None = None) -> tuple[Any, threading.Thread]:
+    """A listener that has heard of a run and its first batch, and its thread."""
+    listening = recorder(session)
+    tell(listening, ("started", started()), ("progress", batch(0)))
+    assert len(listening.reading().batches) == 1
+    thread = listening.worker.thread
+    assert thread is not None and thread.daemon
+    return listening, thread
+
+
+def ends(thread: threading.Thread) -> None:
+    thread.join(SECONDS)
+    assert not thread.is_alive()
+
+
 def test_events_become_the_table_of_batches_and_facts_become_sightings() -> None:
     listening = recorder(Made(facts=[("task_slots", 8, "session"), ("sink", "noop", "session")]))
     tell(listening, ("started", started()), ("progress", batch(0)), ("progress", batch(1)))
@@ -52,21 +67,16 @@ def test_events_become_the_table_of_batches_and_facts_become_sightings() -> None
     assert {row["origin"] for row in reading.sightings.to_pylist()} == {"session"}
 
 
-def test_a_run_whose_start_was_not_heard_is_met_at_its_first_batch() -> None:
-    listening = recorder(Made(facts=[("task_slots", 8, "session")]))
-    tell(listening, ("progress", batch(7)))
-    assert facts(listening.reading())["task_slots"] == 8
-
-
 def test_a_late_listener_picks_up_what_runs_without_idle_entries_and_counts_no_batch_twice() -> None:
     waiting = batch(9, triggerExecution=3).progress | {"durationMs": {"latestOffset": 2, "triggerExecution": 3}}
-    session = Made(running={RUN: [batch(7).progress, batch(8).progress, waiting]})
-    listening = recorder(session)
+    recent = [batch(7).progress, batch(8).progress, waiting]
+    listening = recorder(Made(facts=[("task_slots", 8, "session")], running={RUN: recent}))
     listening.pick_up()
     tell(listening, ("progress", batch(8)), ("progress", batch(9)))
     reading = listening.reading()
     assert reading.batches["batch_id"].to_pylist() == [7, 8, 9]
     assert reading.duplicates == 1
+    assert facts(reading)["task_slots"] == 8  # although the run's start was not heard
 
 
 def test_of_idle_triggers_in_a_row_the_first_is_kept() -> None:
@@ -106,15 +116,6 @@ def test_a_query_that_restarts_for_ever_keeps_the_facts_of_its_last_runs() -> No
     assert run in runs
 
 
-def test_a_hundred_queries_in_one_session() -> None:
-    listening = recorder()
-    for number in range(100):
-        ids = {"run_id": f"{number:08}-1111-0000-0000-000000000000", "id": f"{number:08}-0000-0000-0000-000000000000"}
-        tell(listening, ("started", started(**ids)), ("progress", batch(0, **ids)), ("progress", batch(1, **ids)))
-    assert len(listening.reading().batches) == 200
-    assert len(listening.store.live()) == 100
-
-
 def test_a_full_queue_drops_events_and_counts_them_and_nobody_waits() -> None:
     busy, go_on = threading.Event(), threading.Event()
 
@@ -148,8 +149,7 @@ def test_the_thread_ends_although_the_end_of_the_run_was_dropped() -> None:
     thread = listening.worker.thread
     assert thread is not None
     go_on.set()
-    thread.join(SECONDS)
-    assert not thread.is_alive()
+    ends(thread)
     assert list(listening.problems) == [
         "events come faster than they are read: what finds 1 waiting is dropped",
         f"run {RUN} is no longer seen, its end was not heard",
@@ -160,15 +160,12 @@ def test_a_run_whose_end_spark_did_not_tell_is_over(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(worker_module, "TICK_SECONDS", 0.01)
     over: list[tuple[str, bool]] = []
     session = Made(running={RUN: []})
-    listening = recorder(session)
+    listening, thread = begun(session)
     listening.changed = lambda id, run_id, ended: over.append((run_id, ended))
-    tell(listening, ("started", started()), ("progress", batch(0)))
+    tell(listening, ("progress", batch(1)))
     listening.reading()
-    thread = listening.worker.thread
-    assert thread is not None
     session.running.clear()
-    thread.join(SECONDS)
-    assert not thread.is_alive()
+    ends(thread)
     assert over == [(RUN, False), (RUN, True)]
     assert list(listening.problems) == [f"run {RUN} is no longer seen, its end was not heard"]
 
@@ -207,34 +204,30 @@ def test_an_event_waits_where_no_thread_can_begin() -> None:
     assert done.wait(SECONDS)
 
 
-def test_what_hears_of_a_failure_may_fail_too() -> None:
+def test_neither_what_ends_a_program_nor_a_failure_of_who_hears_of_it_ends_the_thread() -> None:
+    failed: list[type[BaseException]] = []
     done = threading.Event()
 
-    def handle(item: str) -> None:
-        if item == "last":
-            done.set()
-        raise ValueError
+    def handle(item: Any) -> None:
+        if isinstance(item, BaseException):
+            raise item
+        done.set()
 
-    def failed(error: BaseException) -> None:
+    def told(error: BaseException) -> None:
+        failed.append(type(error))
         raise SystemExit
 
-    worker = Worker(handle, lambda: False, failed)
-    worker.offer("first")
-    worker.offer("last")
-    assert worker.flush(SECONDS)
-    assert done.is_set()
+    worker = Worker(handle, lambda: False, told)
+    for item in (SystemExit(3), KeyboardInterrupt(), ValueError(), "next"):
+        worker.offer(item)
+    assert worker.flush(SECONDS) and done.is_set()
+    assert failed == [SystemExit, KeyboardInterrupt, ValueError]
 
 
 def test_the_thread_is_there_only_while_a_query_runs() -> None:
-    listening = recorder()
-    tell(listening, ("started", started()), ("progress", batch(0)))
-    listening.reading()
-    thread = listening.worker.thread
-    assert thread is not None
-    assert thread.daemon
+    listening, thread = begun()
     tell(listening, ("ended", ended()))
-    thread.join(SECONDS)
-    assert not thread.is_alive()
+    ends(thread)
     assert listening.worker.thread is None
     tell(listening, ("progress", batch(1)))
     assert len(listening.reading().batches) == 2
@@ -242,14 +235,9 @@ def test_the_thread_is_there_only_while_a_query_runs() -> None:
 
 def test_the_thread_ends_with_the_session() -> None:
     session = Made()
-    listening = recorder(session)
-    tell(listening, ("started", started()))
-    listening.reading()
-    thread = listening.worker.thread
-    assert thread is not None
+    _, thread = begun(session)
     session.over = True
-    thread.join(SECONDS)
-    assert not thread.is_alive()
+    ends(thread)
 
 
 def test_nothing_that_goes_wrong_gets_out_and_all_of_it_is_told() -> None:
@@ -257,10 +245,10 @@ def test_nothing_that_goes_wrong_gets_out_and_all_of_it_is_told() -> None:
         def facts_at_start(self, run_id: str) -> list[tuple[str, Any, str]]:
             raise RuntimeError("no answer from password=hunter2")
 
-    listening = recorder(Moody())
-    tell(listening, ("started", started()), ("progress", batch(0)), ("progress", SimpleNamespace(progress=7)))
+    listening, odd = recorder(Moody()), [SimpleNamespace(progress=each) for each in (7, {"id": "x"})]
+    tell(listening, ("started", started()), ("progress", batch(0)), *[("progress", each) for each in odd])
     reading = listening.reading()
-    assert len(reading.batches) == 1
+    assert (len(reading.batches), len(reading.broken)) == (1, 1)
     assert listening.problems == {
         f"RuntimeError: no answer from password={REDACTED}": 1,
         "AttributeError: 'int' object has no attribute 'json'": 1,
@@ -437,22 +425,6 @@ def test_two_histories_in_one_directory_are_two_files_that_only_their_owner_read
     assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}
 
 
-def test_what_ends_a_program_ends_neither_the_thread_nor_the_listener() -> None:
-    failed: list[BaseException] = []
-    done = threading.Event()
-
-    def handle(item: Any) -> None:
-        if isinstance(item, BaseException):
-            raise item
-        done.set()
-
-    worker = Worker(handle, lambda: False, failed.append)
-    for item in (SystemExit(3), KeyboardInterrupt(), "next"):
-        worker.offer(item)
-    assert done.wait(SECONDS)
-    assert [type(error) for error in failed] == [SystemExit, KeyboardInterrupt]
-
-
 def test_after_the_end_java_reaches_nobody() -> None:
     heard: list[str] = []
     listener = JavaListener(lambda kind, _: heard.append(kind))
@@ -494,14 +466,11 @@ def test_recent_progress_is_a_dict_before_4_0_and_knows_its_json_since() -> None
     ("text", "told"),
     [
         ("ProcessingTimeTrigger(700)", {"trigger": "processing_time", "trigger_interval_ms": 700}),
-        ("ProcessingTimeTrigger(0)", {"trigger": "unspecified"}),
-        ("OneTimeTrigger", {"trigger": "once"}),
-        ("AvailableNowTrigger", {"trigger": "available_now"}),
-        ("ContinuousTrigger(1000)", {"trigger": "continuous"}),
-        ("RealTimeTrigger(5000)", {"trigger": "real_time"}),
-        ("SomethingElse", {}),
+        ("ProcessingTimeTrigger(0)", {"trigger": "unspecified"}), ("OneTimeTrigger", {"trigger": "once"}),
+        ("AvailableNowTrigger", {"trigger": "available_now"}), ("ContinuousTrigger(1000)", {"trigger": "continuous"}),
+        ("RealTimeTrigger(5000)", {"trigger": "real_time"}), ("SomethingElse", {}),
     ],
-)
+)  # fmt: skip
 def test_triggers_as_spark_prints_them(text: str, told: dict[str, Any]) -> None:
     assert dict(trigger(text)) == told
 
@@ -517,29 +486,24 @@ def execution(plan: str) -> Any:
     return SimpleNamespace(analyzedPlan=lambda: SimpleNamespace(treeString=lambda: plan))
 
 
-def test_the_limit_of_kafkas_source_is_read_from_the_plan_and_nothing_else_of_its_options() -> None:
-    row = (
-        "~StreamingRelationV2 org.example.Provider@1, {}, org.example.Table@2, [{}subscribe=t, maxOffsetsPerTrigger={}]"
-    )
-    limited = row.format("kafka", "kafka.ssl.key.password=hunter2, ", 500)
-    assert of_start(execution(limited)) == [
-        ("stateful", False, "session"), ("watermarked", False, "session"), ("max_offsets_per_trigger", 500, "session"),
-    ]  # fmt: skip
-    other = row.format("rate-micro-batch", "", 500)
-    assert "max_offsets_per_trigger" not in {told[0] for told in of_start(execution(other))}
+KAFKA = "kafka, org.example.Table@2, [kafka.ssl.key.password=hunter2, subscribe=t"
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("source", "told"),
     [
-        ("subscribe=t", [None]),
-        ("subscribe=t, minPartitions=4, ... 3 more fields", []),
-        ("MaxOffsetsPerTrigger=five", []),
+        (f"{KAFKA}, maxOffsetsPerTrigger=500]", [500]), (f"{KAFKA}]", [None]),
+        # of another source, of options that are not whole, and of one that is no number nothing is told
+        ("rate-micro-batch, org.example.Table@2, [subscribe=t, maxOffsetsPerTrigger=500]", []),
+        (f"{KAFKA}, minPartitions=4, ... 3 more fields]", []), (f"{KAFKA}, MaxOffsetsPerTrigger=five]", []),
     ],
-)
-def test_a_source_of_kafka_without_a_limit_says_so_where_its_options_are_whole(options: str, told: list[Any]) -> None:
-    plan = f"~StreamingRelationV2 org.example.Provider@1, kafka, org.example.Table@2, [{options}]"
-    assert [value for fact, value, _ in of_start(execution(plan)) if fact == "max_offsets_per_trigger"] == told
+)  # fmt: skip
+def test_the_limit_of_kafkas_source_is_read_from_the_plan_and_nothing_else_of_its_options(
+    source: str, told: list[Any]
+) -> None:
+    limits = [("max_offsets_per_trigger", value, "session") for value in told]
+    found = of_start(execution(f"~StreamingRelationV2 org.example.Provider@1, {source}"))
+    assert found == [("stateful", False, "session"), ("watermarked", False, "session"), *limits]
 
 
 def test_a_connect_server_that_does_not_answer_is_waited_for_once(monkeypatch: pytest.MonkeyPatch) -> None:

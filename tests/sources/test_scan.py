@@ -24,7 +24,7 @@ def a_log(*parts: str) -> bytes:
     return "".join(part + "\n" for part in parts).encode()
 
 
-def torn(cut: str, **others: str) -> bytes:
+def torn(cut: str) -> bytes:
     """Three events of which the middle one is something else."""
     first, _, third = made()
     return a_log(MADE + pretty(first), cut, f"{HEADER}Committed offsets", MADE + pretty(third))
@@ -33,25 +33,31 @@ def torn(cut: str, **others: str) -> bytes:
 # Traps: what must not count, and must not break.
 
 
-def test_look_alikes_of_the_marker_are_no_events() -> None:
-    look_alikes = (
+NO_EVENTS = {
+    "look-alikes of the marker": (
         f"{HEADER}triggerExecution took 9 ms",
         f"{HEADER}Streaming query made progress: [newProgress]",
         f"{HEADER}as soon as the query made progress: the listener is told",
         f"{HEADER}Streaming query has been idle and waiting for new data more than 10000 ms.",
-    )
-    found = scanned(a_log(*look_alikes, MADE + pretty(made()[0]), *look_alikes))
-    assert found.batch_ids == [10]
-    assert not found.broken
+    ),
+    "other JSON": (
+        '{\n  "type" : "struct",\n  "fields" : [ {\n    "name" : "timestamp",\n    "type" : "long"\n  } ]\n}',
+        '{\n  "message" : "Processing new data",\n  "isDataAvailable" : true,\n  "isTriggerActive" : true\n}',
+        '{"orders":{"0":15}}',
+    ),
+    "a key of progress in prose": ("the durationMs of a trigger, see 'durationMs' in the docs",),
+    "falling behind": (
+        "26/03/01 02:00:01 WARN ProcessingTimeExecutor: Current batch is falling behind. The trigger interval is 500} "
+        "milliseconds, but spent 2200 milliseconds",
+        "Current batch is falling behind. The trigger interval is 500 ms,\nbut spent 8000–18000 ms",
+    ),
+}  # fmt: skip
 
 
-def test_other_json_is_no_event() -> None:
-    schema = '{\n  "type" : "struct",\n  "fields" : [ {\n    "name" : "timestamp",\n    "type" : "long"\n  } ]\n}'
-    status = '{\n  "message" : "Processing new data",\n  "isDataAvailable" : true,\n  "isTriggerActive" : true\n}'
-    offsets = '{"orders":{"0":15}}'
-    found = scanned(a_log(schema, status, offsets, MADE + pretty(made()[0]), schema, status, offsets))
-    assert found.batch_ids == [10]
-    assert not found.broken
+@pytest.mark.parametrize("lines", NO_EVENTS.values(), ids=NO_EVENTS)
+def test_what_is_no_event_costs_none(lines: tuple[str, ...]) -> None:
+    found = scanned(a_log(*lines, MADE + pretty(made()[0]), *lines))
+    assert (found.batch_ids, found.broken) == ([10], [])
 
 
 @pytest.mark.parametrize("form", [pretty, compact])
@@ -102,59 +108,43 @@ def test_a_broken_event_costs_only_itself_without_markers(cut: str) -> None:
     assert 1 <= len(found.broken) <= 2
 
 
-def test_a_value_on_the_next_line_is_whole() -> None:
-    moved = pretty(made()[1]).replace('"batchId" : 11', '"batchId" :\n11')
-    assert scanned(torn(MADE + moved)).batch_ids == [10, 11, 12]
-
-
-def test_a_banner_before_the_marker() -> None:
-    assert scanned(torn(f"{HEADER}=======> Streaming query made progress: {pretty(made()[1])}")).batch_ids == [
-        10,
-        11,
-        12,
-    ]
-
-
-def test_lines_of_other_threads_inside_an_event() -> None:
-    lines = pretty(made()[1]).split("\n")
+def with_lines_of_others(event: str) -> str:
+    """An event with lines of other threads inside."""
+    lines = event.split("\n")
     lines.insert(9, "26/03/01 02:00:01 WARN BlockManager: Putting block {rdd_1} failed")
     lines.insert(20, "\r[Stage 1:>      (0 + 2) / 2]\r                            \r  ")
-    assert scanned(torn(MADE + "\n".join(lines))).batch_ids == [10, 11, 12]
-
-
-def test_an_idle_event_with_stale_state_timings_is_marked() -> None:
-    idle = made()[1]
-    idle["durationMs"] = {"latestOffset": 2, "triggerExecution": 3}
-    found = scanned(torn(MADE + pretty(idle)))
-    assert found.table["idle"].to_pylist() == [False, True, False]
-    assert found.table["add_batch_ms"].to_pylist() == [220, None, 220]
-
-
-def test_a_batch_without_rows_that_ran_is_not_idle() -> None:
-    empty = made()[1] | {"numInputRows": 0}
-    found = scanned(torn(MADE + pretty(empty)))
-    assert found.table["idle"].to_pylist() == [False] * 3
-    assert found.table["input_rows"].to_pylist() == [10, 0, 10]
-
-
-def test_state_times_stay_sums_over_tasks() -> None:
-    found = scanned(torn(MADE + pretty(made()[1])))
-    (operator,) = found.table["operators"][1].as_py()
-    assert (operator["commit_ms"], operator["shuffle_partitions"]) == (90, 2)
+    return "\n".join(lines)
 
 
 @pytest.mark.parametrize(
-    "line",
+    "text",
     [
-        "26/03/01 02:00:01 WARN ProcessingTimeExecutor: Current batch is falling behind. The trigger interval is 500} "
-        "milliseconds, but spent 2200 milliseconds",
-        "Current batch is falling behind. The trigger interval is 500 ms,\nbut spent 8000–18000 ms",
+        MADE + pretty(made()[1]).replace('"batchId" : 11', '"batchId" :\n11'),
+        f"{HEADER}=======> Streaming query made progress: {pretty(made()[1])}",
+        MADE + with_lines_of_others(pretty(made()[1])),
+    ],
+    ids=["a value on the next line", "a banner before the marker", "lines of other threads inside"],
+)
+def test_an_odd_event_is_whole(text: str) -> None:
+    assert scanned(torn(text)).batch_ids == [10, 11, 12]
+
+
+@pytest.mark.parametrize(
+    ("changed", "idle", "add_batch_ms", "rows"),
+    [
+        ({"durationMs": {"latestOffset": 2, "triggerExecution": 3}}, True, None, 10),
+        ({"numInputRows": 0}, False, 220, 0),  # it ran without rows
     ],
 )
-def test_falling_behind_is_no_event(line: str) -> None:
-    found = scanned(torn(line))
-    assert found.batch_ids == [10, 12]
-    assert not found.broken
+def test_a_batch_without_add_batch_is_idle(
+    changed: dict[str, Any], idle: bool, add_batch_ms: int | None, rows: int
+) -> None:
+    found = scanned(torn(MADE + pretty(made()[1] | changed))).table
+    assert found["idle"].to_pylist() == [False, idle, False]
+    assert found["add_batch_ms"].to_pylist() == [220, add_batch_ms, 220]
+    assert found["input_rows"].to_pylist() == [10, rows, 10]
+    (operator,) = found["operators"][1].as_py()
+    assert (operator["commit_ms"], operator["shuffle_partitions"]) == (90, 2)  # a sum over tasks, stale where idle
 
 
 # Fragments, and what is no event at all.
@@ -192,12 +182,11 @@ def test_offsets_of_kinesis_are_no_piece_of_an_event() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["{queryPlanning=12, addBatch=36}\n", "addBatch 1.5, walCommit 2.5, queryPlanning 3.5"]
+    "text", [b"{queryPlanning=12, addBatch=36}\n", b"addBatch 1.5, walCommit 2.5, queryPlanning 3.5"]
 )
-def test_durations_without_the_whole_are_nothing(text: str) -> None:
-    found = scanned(text.encode())
-    assert not len(found.table)
-    assert not found.broken
+def test_durations_without_the_whole_are_nothing(text: bytes) -> None:
+    found = scanned(text)
+    assert (len(found.table), found.broken) == (0, [])
 
 
 def test_a_python_literal_with_names_is_broken() -> None:
@@ -205,12 +194,6 @@ def test_a_python_literal_with_names_is_broken() -> None:
     found = scanned(a_log(repr(made()[0]), text, repr(made()[2])))
     assert found.batch_ids == [10, 12]
     assert len(found.broken) == 1
-
-
-def test_a_key_of_progress_in_prose_is_nothing() -> None:
-    found = scanned(a_log("the durationMs of a trigger, see 'durationMs' in the docs", MADE + pretty(made()[0])))
-    assert found.batch_ids == [10]
-    assert not found.broken
 
 
 # Blocks.
@@ -344,9 +327,6 @@ def test_hostile_keys_and_strings(hostile: dict[str, str]) -> None:
 # Size.
 
 
-MARKED = b'made progress: {"durationMs": {\n'
-
-
 def test_many_broken_records_take_no_quadratic_time() -> None:
     for text in (
         b'made progress: {"durationMs": {\n',
@@ -354,8 +334,7 @@ def test_many_broken_records_take_no_quadratic_time() -> None:
         b"made progress: {\n",
         b'"durationMs" :"',
     ):
-        found = scanned(text * 5000)
-        assert not len(found.table)
+        assert not len(scanned(text * 5000).table)
 
 
 @pytest.mark.parametrize(
@@ -399,17 +378,20 @@ def test_a_short_event_among_long_ones_hides_nothing(every: int, short: Callable
     assert sorted(found.batch_ids) == list(range(700))
 
 
-def test_times_that_nobody_can_read_cost_no_batch() -> None:
-    lines = [{**event, "timestamp": f"11/0{n}/2026 10:00"} for n, event in enumerate(made(), 1)]
-    found = scanned(a_log(*(MADE + pretty(line) for line in lines)))
-    assert found.partial == [(10, "timestamp"), (11, "timestamp"), (12, "timestamp")]
-    assert found.table["timestamp"].null_count == 3
-
-
-def test_one_time_that_nobody_can_read_costs_its_batch() -> None:
-    first, second, third = made()
-    found = scanned(a_log(*(MADE + pretty(each) for each in (first, {**second, "timestamp": "soon"}, third))))
-    assert (found.batch_ids, found.reasons) == ([10, 12], ["timestamp: no point in time"])
+@pytest.mark.parametrize(
+    ("times", "batches", "partial", "unread"),
+    [
+        ([f"11/0{n}/2026 10:00" for n in (1, 2, 3)], [], [(n, "timestamp") for n in (10, 11, 12)], 3),
+        ([made()[0]["timestamp"], "soon", made()[2]["timestamp"]], [10, 12], [], 1),
+    ],
+    ids=["all", "one"],
+)
+def test_times_that_nobody_can_read(times: list[str], batches: Any, partial: Any, unread: int) -> None:
+    lines = [MADE + pretty(event | {"timestamp": at}) for event, at in zip(made(), times, strict=True)]
+    found = scanned(a_log(*lines))
+    assert (found.batch_ids, found.partial) == (batches, partial)
+    assert found.reasons == ["timestamp: no point in time"] * unread
+    assert found.table["timestamp"].null_count == len(partial)
 
 
 # What a scheduler or a logger puts before each line.

@@ -13,7 +13,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from advisor.facts import Sighting
-from advisor.sources.sightings import application
 from advisor.sources.sightings.events import sight_event_log
 from advisor.sources.sightings.region import sight
 from advisor.sources.sightings.stretches import Memory
@@ -29,10 +28,6 @@ PINNED = (
     f"spark.sql.streaming.stateStore.providerClass -> {PROVIDER}.RocksDBStateStoreProvider, "
     "spark.sql.streaming.join.stateFormatVersion -> 2, spark.sql.shuffle.partitions -> 8))"
 )
-
-
-def slots(region: bytes) -> int | None:
-    return next((told.value for told in application.slots(region) if told.fact == "task_slots"), None)
 
 
 def look(text: str) -> list[Sighting]:
@@ -70,6 +65,13 @@ AQE = "MicroBatchExecution: Disabling AQE since AQE is not supported in"
 RENAMED = "CheckpointFileManager: Renamed temp file file:/"
 OF = "Map(path -> /data/incoming, maxFilesPerTrigger -> 60),None)"
 WORKED = "Times: total = 1187, boot = -957, init = 1407, finish = 737"
+START = f"MicroBatchExecution: Starting orders {NAMED}. Use %s{STORE}"
+STARTED = {"async_progress": False, "query_name": "orders", "checkpoint_path": "file:/ck", "checkpoint_scheme": "file"}
+OF_THE_CHECKPOINT = {
+    "conf:spark.sql.streaming.stateStore.providerClass": f"{PROVIDER}.RocksDBStateStoreProvider",
+    "state_store": "rocksdb", "conf:spark.sql.streaming.join.stateFormatVersion": "2",
+    "conf:spark.sql.shuffle.partitions": "8", "shuffle_partitions": 8,
+}  # fmt: skip
 REJECTED = "terminated with error\njava.util.concurrent.RejectedExecutionException: Producer interrupted"
 
 
@@ -121,6 +123,20 @@ REJECTED = "terminated with error\njava.util.concurrent.RejectedExecutionExcepti
         ([f"ArrowEvalPythonEvaluatorFactory$$anon$2: {WORKED}"], {}),
         ([f"ArrowPythonWithNamedArgumentRunner: {WORKED}"], {}),
         ([structured(WORKED, "CoGroupedArrowPythonRunner")], {"python_batches": True}),
+        # control characters and ends of lines
+        ([(START % "file:/ck").replace("orders", "\x1b[31morders\u202e")], STARTED),
+        ([START % "file:/ck" + "\r"], STARTED),
+        # where Databricks is named the platform is not guessed
+        (["DriverDaemon: Starting in /databricks/driver", f"{SPARK} 3.4.1"], {"spark_version": "3.4.1"}),
+        (["X: spark.databricks.delta.a", f"{SPARK} 3.4.1"], {"spark_version": "3.4.1", "platform": "open_source"}),
+        (["SparkContext: Spark configuration:\nspark.app.name=x\nspark.sql.shuffle.partitions=2"],
+         {"application": "x", "shuffle_partitions": 2, "conf:spark.sql.shuffle.partitions": "2"}),
+        # silence on s3a is the manager that can abort
+        ([START % "file:/ck", f"MicroBatchExecution: {PINNED}"], STARTED | OF_THE_CHECKPOINT),
+        ([START % "s3a://b/ck"], STARTED | {"checkpoint_path": "s3a://b/ck", "checkpoint_scheme": "s3a"}),
+        ([START % "s3a://b/ck", f"MicroBatchExecution: {PINNED}"],
+         STARTED | OF_THE_CHECKPOINT
+         | {"checkpoint_path": "s3a://b/ck", "checkpoint_scheme": "s3a", "checkpoint_manager": "abortable"}),
     ],
 )  # fmt: skip
 def test_what_a_line_tells(lines: list[str], facts: dict[str, Any]) -> None:
@@ -176,10 +192,6 @@ class TestStart:
         line = f"{AT} MicroBatchExecution: Starting {NAMED}. Use s3a://AKIAIOSFODNN7EXAMPLE:pw/1@b/ck{STORE}"
         assert "AKIA" not in str(look(line))
 
-    def test_control_characters_are_removed(self) -> None:
-        line = f"{AT} MicroBatchExecution: Starting \x1b[31mred\u202e {NAMED}. Use file:/ck{STORE}"
-        assert told(line)["query_name"] == "red"
-
 
 def test_a_query_in_real_time_mode_says_so_right_after_its_start() -> None:
     start = f"{AT} MicroBatchExecution: Starting %s [id = %s, runId = {RUN}]. Use file:/ck{STORE}\n"
@@ -205,43 +217,16 @@ class TestProgressHeader:
         assert (found.fact, found.value, found.run_id) == ("spark_version_at_least", '"4.0"', RUN)
 
 
-class TestApplication:
-    def test_where_databricks_is_named_the_platform_is_not_guessed(self) -> None:
-        text = f"{AT} DriverDaemon: Starting in /databricks/driver\n{AT} SparkContext: Running Spark version 3.4.1\n"
-        assert told(text) == {"spark_version": "3.4.1"}
-        delta = f"{AT} X: spark.databricks.delta.a\n{AT} SparkContext: Running Spark version 3.4.1\n"
-        assert told(delta)["platform"] == "open_source"
-
-    def test_the_list_of_properties_at_the_start(self) -> None:
-        text = f"{AT} SparkContext: Spark configuration:\nspark.app.name=x\nspark.sql.shuffle.partitions=2\n"
-        assert told(text)["shuffle_partitions"] == 2
-
-
-class TestCheckpointManager:
-    def test_silence_on_s3a_is_the_abortable_one(self) -> None:
-        start = f"{AT} MicroBatchExecution: Starting {NAMED}. Use s3a://b/ck{STORE}\n"
-        found = look(f"{start}{AT} MicroBatchExecution: {PINNED}\n")
-        assert [each.origin for each in found if each.fact == "checkpoint_manager"] == ["inferred"]
-        assert "checkpoint_manager" not in told(start)
-
-
 class TestPinned:
-    def test_the_checkpoint_pins_configuration(self) -> None:
-        found = told(f"{AT} MicroBatchExecution: {PINNED}\n")
-        assert (found["state_store"], found["shuffle_partitions"]) == ("rocksdb", 8)
-        assert found["conf:spark.sql.streaming.join.stateFormatVersion"] == "2"
-
     def test_as_newer_versions_print_it(self) -> None:
         message = PINNED.replace("Map(", "HashMap(")
         found = look(structured(message, context={"query_id": ID, "RUN_ID": RUN}))
         assert {(each.id, each.run_id) for each in found} == {(ID, RUN)}
-        assert told(structured(message))["shuffle_partitions"] == 8
+        assert told(structured(message)) == OF_THE_CHECKPOINT
 
     def test_a_value_that_the_checkpoint_replaces(self) -> None:
-        text = (
-            f"{AT} OffsetSeqMetadata: Updating the value of conf 'spark.sql.shuffle.partitions' in current session "
-            "from '200' to '8'.\n"
-        )
+        words = "Updating the value of conf 'spark.sql.shuffle.partitions' in current session from '200' to '8'."
+        text = f"{AT} OffsetSeqMetadata: {words}\n"
         found = {(each.fact, json.loads(each.value), each.origin) for each in look(text)}
         assert {("shuffle_partitions", 200, "session"), ("shuffle_partitions", 8, "log")} <= found
 
@@ -280,36 +265,27 @@ def test_lines_that_stand_alone(form: Any, line: str, facts: dict[str, Any]) -> 
     assert told(form(line)) == facts
 
 
+TERMINATED = f"26/11/21 ERROR MicroBatchExecution: Query orders {NAMED} terminated with error\n"
+
+
 class TestEnd:
     def test_an_error_and_the_batch_that_is_missing(self) -> None:
-        text = (
-            f"26/11/21 ERROR MicroBatchExecution: Query orders {NAMED} terminated with error\n"
-            "java.lang.IllegalStateException: batch 138 doesn't exist\n\tat org.apache.spark\n"
-        )
-        found = look(text)
-        assert {each.run_id for each in found} == {RUN}
-        assert told(text) == {
-            "terminated_error": "java.lang.IllegalStateException: batch 138 doesn't exist",
-            "missing_batch": 138,
-            "async_progress": False,
-        }
+        error = "java.lang.IllegalStateException: batch 138 doesn't exist"
+        text = f"{TERMINATED}{error}\n\tat org.apache.spark\n"
+        assert {each.run_id for each in look(text)} == {RUN}
+        assert told(text) == {"terminated_error": error, "missing_batch": 138, "async_progress": False}
 
     def test_another_error_says_that_no_batch_is_missing(self) -> None:
-        exception = {
-            "class": "java.lang.RuntimeException",
-            "msg": "password=hunter2 refused\nand more",
-            "stacktrace": [],
-        }
-        line = structured(f"Query {NAMED} terminated with error", exception=exception)
+        words = {"class": "java.lang.RuntimeException", "msg": "password=hunter2 refused\nand more", "stacktrace": []}
+        line = structured(f"Query {NAMED} terminated with error", exception=words)
         assert told(line)["missing_batch"] is None
         assert told(line)["terminated_error"].startswith("java.lang.RuntimeException: password=")
         assert "hunter2" not in str(look(line))
 
     def test_of_an_error_in_python_the_exception_is_told(self) -> None:
         text = (
-            f"26/11/21 ERROR MicroBatchExecution: Query orders {NAMED} terminated with error\n"
-            "org.apache.spark.api.python.PythonException: [PYTHON_EXCEPTION] Traceback (most recent call last):\n"
-            '  File "worker.py", line 4207, in invoke_udf\n    import lookups\n'
+            f"{TERMINATED}org.apache.spark.api.python.PythonException: [PYTHON_EXCEPTION] Traceback (most recent call "
+            'last):\n  File "worker.py", line 4207, in invoke_udf\n    import lookups\n'
             "ModuleNotFoundError: No module named 'lookups'\n SQLSTATE: 38000\n\tat org.apache.spark\n"
         )
         assert told(text)["terminated_error"] == "ModuleNotFoundError: No module named 'lookups'"
@@ -319,11 +295,8 @@ class TestEnd:
         [("java.lang.InterruptedException", "stopped"), ("java.lang.IllegalStateException: no", "terminated_error")],
     )
     def test_a_stop_that_interrupts_planning_is_no_error(self, cause: str, fact: str) -> None:
-        text = (
-            f"26/11/21 ERROR MicroBatchExecution: Query orders {NAMED} terminated with error\n"
-            "java.lang.reflect.InvocationTargetException\n\tat org.apache.spark.sql.catalyst.trees.TreeNode\n"
-            f"Caused by: {cause}\n\tat java.base\n"
-        )
+        reflected = "java.lang.reflect.InvocationTargetException\n\tat org.apache.spark.sql.catalyst.trees.TreeNode\n"
+        text = f"{TERMINATED}{reflected}Caused by: {cause}\n\tat java.base\n"
         assert fact in told(text)
         assert ("terminated_error" in told(text)) is (fact == "terminated_error")
 
@@ -370,12 +343,9 @@ class TestPlan:
         found = look(self.plan(f"+- {self.SCAN}", root=root))
         assert {each.id for each in found if each.fact == "output_mode"} == {ID}
         assert told(self.plan(f"+- {self.SCAN}", root=root)) == {
-            "output_mode": "update",
-            "async_progress": False,
+            "output_mode": "update", "async_progress": False, "stateful": False, "watermarked": False,
             "ignored_async_setting": "ASYNCPROGRESSTRACKINGENABLED",
-            "stateful": False,
-            "watermarked": False,
-        }
+        }  # fmt: skip
 
     def test_options_with_commas_and_credentials(self) -> None:
         root = self.options(
@@ -399,87 +369,65 @@ def stage(number: int, tasks: int, burst: int, prefix: str = "", executor: str =
     rows = [f"{AT} TaskSchedulerImpl: Adding task set {number}.0 with {tasks} tasks resource profile 0"]
     rows += [task("Starting", index, f"(h,executor {executor}, partition 0") for index in range(burst)]
     for index in range(tasks):
-        if executor == "driver":
-            rows.append(
-                f"{AT} Executor: Finished task {index}.0 in stage {number}.0 (TID {index}). 9 bytes result sent"
-            )
-        else:
-            rows.append(f"{AT} BlockManagerInfo: Added broadcast_{number}_piece0 in memory on h")
+        sent = f"Executor: Finished task {index}.0 in stage {number}.0 (TID {index}). 9 bytes result sent"
+        added = f"BlockManagerInfo: Added broadcast_{number}_piece0 in memory on h"
+        rows.append(f"{AT} {sent if executor == 'driver' else added}")
         rows += [task("Starting", index + burst, f"(h,executor {executor}, p")] if index + burst < tasks else []
         rows.append(task("Finished", index, f"in 5 ms on h (executor {executor}) (1/{tasks})"))
     return rows
 
 
-class TestSlots:
-    def region(self, *stages: list[str]) -> bytes:
-        return "\n".join(row for rows in stages for row in rows).encode()
-
-    @pytest.mark.parametrize("prefix", ["", "[queryId = a4c94] [batchId = 0] "])
-    @pytest.mark.parametrize("executor", ["driver", "17"])
-    def test_the_tasks_that_start_before_the_first_ends(self, prefix: str, executor: str) -> None:
-        assert slots(self.region(stage(1, 2, 2, prefix, executor), stage(2, 8, 3, prefix, executor))) == 3
-
-    def test_a_stage_with_no_more_tasks_than_slots_does_not_tell(self) -> None:
-        assert slots(self.region(stage(1, 2, 2), stage(2, 4, 4))) is None
-        assert slots(b"") is None
-
-    def test_other_jobs_may_hold_slots(self) -> None:
-        assert slots(self.region(stage(1, 8, 2), stage(2, 8, 4), stage(3, 8, 3))) == 4
-
-    def test_tasks_of_other_stages_do_not_count(self) -> None:
-        mine, other = stage(1, 8, 2), stage(2, 8, 2)
-        mixed = [mine[0], other[0], *other[1:3], *mine[1:3], *other[3:], *mine[3:]]
-        assert slots(self.region(mixed)) == 2
-
-    def test_a_stage_that_is_cut_does_not_tell(self) -> None:
-        assert slots(self.region(stage(1, 8, 2)[:3])) is None
-
-    def test_they_are_told_as_inferred(self) -> None:
-        found = sight(self.region(stage(2, 8, 2)), log="l", file="f", base=0)
-        told = [(each.fact, each.value, each.origin) for each in found]
-        assert told == [("task_slots", "2", "inferred"), ("task_slots_at_least", "2", "inferred")]
-
-    def test_a_stage_with_no_more_tasks_than_slots_tells_how_many_there_are_at_least(self) -> None:
-        found = sight(self.region(stage(1, 3, 3)), log="l", file="f", base=0)
-        assert [(each.fact, each.value) for each in found] == [("task_slots_at_least", "3")]
-
-    def test_a_task_that_two_loggers_name_counts_once(self) -> None:
-        assert slots(self.region([line for line in stage(1, 8, 2) for _ in range(2)])) == 2
+MINE, OTHER = stage(1, 8, 2), stage(2, 8, 2)
 
 
-class TestDelta:
-    COMMITTED = f"{AT} MicroBatchExecution: Committed offsets for batch 41. Metadata x"
-    SNAPSHOT = f"{AT} Snapshot: DELTA: Compute snapshot for version: 40"
-    DONE = f"{AT} Snapshot: DELTA: Done"
-    PROGRESS = f"{AT} ProgressReporter: Streaming query made progress: {{"
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        *(  # as many as start before the first ends
+            ([*stage(1, 2, 2, prefix, executor), *stage(2, 8, 3, prefix, executor)], {"": 3, "_at_least": 3})
+            for prefix in ("", "[queryId = a4c94] [batchId = 0] ") for executor in ("driver", "17")
+        ),
+        # a stage with no more tasks than slots tells how many there are at least
+        ([*stage(1, 2, 2), *stage(2, 4, 4)], {"_at_least": 4}), (stage(1, 3, 3), {"_at_least": 3}), ([], {}),
+        # other jobs may hold slots; tasks of other stages do not count, nor does one that two loggers name twice
+        ([*MINE, *stage(2, 8, 4), *stage(3, 8, 3)], {"": 4, "_at_least": 4}),
+        ([MINE[0], OTHER[0], *OTHER[1:3], *MINE[1:3], *OTHER[3:], *MINE[3:]], {"": 2, "_at_least": 2}),
+        ([line for line in MINE for _ in range(2)], {"": 2, "_at_least": 2}),
+        (MINE[:3], {}),  # a stage that is cut does not tell
+    ],
+)  # fmt: skip
+def test_task_slots_are_inferred_from_the_tasks_that_start_before_the_first_ends(
+    rows: list[str], told: dict[str, int]
+) -> None:
+    found = look("\n".join(rows))
+    assert {each.fact: int(each.value) for each in found} == {f"task_slots{end}": n for end, n in told.items()}
+    assert {each.origin for each in found} <= {"inferred"}
 
-    def tasks(self, *rows: str) -> dict[str, Any]:
-        found = told("\n".join(rows) + "\n")
-        return {name: value for name, value in found.items() if name == "delta_snapshot_tasks"}
 
-    def test_a_snapshot_before_a_batch_does_anything_else(self) -> None:
-        rows = (
-            self.COMMITTED,
-            self.SNAPSHOT,
-            *stage(1, 3, 2),
-            *stage(2, 50, 2),
-            self.DONE,
-            *stage(3, 2, 2),
-            self.PROGRESS,
-        )
-        assert self.tasks(*rows) == {"delta_snapshot_tasks": 50}
-        assert self.tasks(self.COMMITTED, self.SNAPSHOT) == {}  # cut off before its tasks: their number is not known
+COMMITTED = f"{AT} MicroBatchExecution: Committed offsets for batch 41. Metadata x"
+SNAPSHOT = f"{AT} Snapshot: DELTA: Compute snapshot for version: 40"
+DONE = f"{AT} Snapshot: DELTA: Done"
+PROGRESS = f"{AT} ProgressReporter: Streaming query made progress: {{"
+FEW, MANY = stage(1, 3, 2), stage(2, 50, 2)
 
-    def test_few_partitions(self) -> None:
-        rows = (self.COMMITTED, self.SNAPSHOT, *stage(1, 3, 2), self.DONE, self.PROGRESS)
-        assert self.tasks(*rows) == {"delta_snapshot_tasks": 3}
 
-    def test_a_snapshot_for_a_checkpoint_of_delta_is_rare(self) -> None:
-        rows = (self.COMMITTED, *stage(1, 2, 2), self.SNAPSHOT, *stage(2, 50, 2), self.DONE, self.PROGRESS)
-        assert self.tasks(*rows) == {"delta_snapshot_tasks": None}
+@pytest.mark.parametrize(
+    ("rows", "tasks"),
+    [
+        ([COMMITTED, SNAPSHOT, *FEW, *MANY, DONE, *stage(3, 2, 2), PROGRESS], [50]),
+        ([COMMITTED, SNAPSHOT], []),  # cut off before its tasks: their number is not known
+        ([COMMITTED, SNAPSHOT, *FEW, DONE, PROGRESS], [3]),
+        ([COMMITTED, *stage(1, 2, 2), SNAPSHOT, *MANY, DONE, PROGRESS], [None]),  # for a checkpoint of Delta: rare
+        ([COMMITTED, *MANY, PROGRESS], []),
+    ],
+    ids=["before a batch does anything else", "cut off", "few partitions", "within a batch", "without Delta"],
+)
+def test_the_tasks_of_deltas_snapshot(rows: list[str], tasks: list[int | None]) -> None:
+    found = told("\n".join(rows) + "\n")
+    assert [value for name, value in found.items() if name == "delta_snapshot_tasks"] == tasks
 
-    def test_without_delta_nothing_is_said(self) -> None:
-        assert self.tasks(self.COMMITTED, *stage(2, 50, 2), self.PROGRESS) == {}
+
+ONE = {"Executor ID": "1", "Timestamp": 1795251478857}
 
 
 class TestEventLog:
@@ -487,18 +435,23 @@ class TestEventLog:
     TERMINATED = "org.apache.spark.sql.streaming.StreamingQueryListener$QueryTerminatedEvent"
     EXECUTION = "org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart"
 
-    def test_versions_names_and_executors(self) -> None:
-        assert event("SparkListenerLogStart", **{"Spark Version": "4.3.0"}) == {"spark_version": "4.3.0"}
-        assert event("SparkListenerApplicationStart", **{"App Name": "a", "Timestamp": 1}) == {"application": "a"}
-        info = {"Executor ID": "1", "Executor Info": {"Host": "h", "Total Cores": 4}, "Timestamp": 1795251478857}
-        assert event("SparkListenerExecutorAdded", **info) == {"executor:1": 4}
-        gone = {"Executor ID": "1", "Removed Reason": "idle", "Timestamp": 1795251478857}
-        assert event("SparkListenerExecutorRemoved", **gone) == {"executor:1": 0}
+    @pytest.mark.parametrize(
+        ("kind", "fields", "told"),
+        [
+            ("LogStart", {"Spark Version": "4.3.0"}, {"spark_version": "4.3.0"}),
+            ("ApplicationStart", {"App Name": "a", "Timestamp": 1}, {"application": "a"}),
+            ("ExecutorAdded", {"Executor Info": {"Host": "h", "Total Cores": 4}} | ONE, {"executor:1": 4}),
+            ("ExecutorAdded", {"Executor Info": {}} | ONE, {"executor:1": None}),
+            ("ExecutorRemoved", {"Removed Reason": "idle"} | ONE, {"executor:1": 0}),
+        ],
+    )
+    def test_what_an_event_tells(self, kind: str, fields: dict[str, Any], told: dict[str, Any]) -> None:
+        assert event(f"SparkListener{kind}", **fields) == told
 
     def test_times_of_executors(self) -> None:
-        line = b'{"Event":"SparkListenerExecutorAdded","Timestamp":1795251478857,"Executor ID":"1","Executor Info":{}}'
-        (found,) = sight_event_log(line, log="l", file="f", base=0)
-        assert (found.value, found.timestamp.isoformat()) == ("null", "2026-11-21T08:57:58.857000+00:00")
+        line = json.dumps({"Event": "SparkListenerExecutorAdded", "Executor Info": {}} | ONE, separators=(",", ":"))
+        (found,) = sight_event_log(line.encode(), log="l", file="f", base=0)
+        assert found.timestamp.isoformat() == "2026-11-21T08:57:58.857000+00:00"
 
     @pytest.mark.parametrize("shape", [dict, lambda properties: [list(pair) for pair in properties.items()]])
     def test_spark_properties(self, shape: Any) -> None:
@@ -574,10 +527,6 @@ class TestRegions:
             json.loads(each.value)
         for line in region.splitlines()[:3]:
             sight_event_log(bytes(line), log="l", file="f", base=0)
-
-    def test_windows_line_ends(self) -> None:
-        line = f"{AT} MicroBatchExecution: Starting q {NAMED}. Use file:/ck{STORE}\r\n"
-        assert told(line)["checkpoint_path"] == "file:/ck"
 
     def test_repeats_are_left_out_until_the_value_changes(self) -> None:
         memory = Memory()

@@ -7,6 +7,7 @@ import json
 import re
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -33,22 +34,29 @@ def parts_of(path: Path) -> pd.DataFrame:
     return advisor.read_stages(path, parts=True).set_index("batch_id")
 
 
-@pytest.fixture(scope="module")
-def stateful() -> tuple[pd.DataFrame, pd.DataFrame]:
-    return advisor.read_stages(BOTH / "driver.log.gz"), parts_of(BOTH / "driver.log.gz")
+def unpacked(sample: str) -> bytes:
+    return gzip.decompress((SAMPLES / sample).read_bytes())
+
+
+def told(folder: Path, log: bytes) -> pd.DataFrame:
+    """The parts of the batches of this log."""
+    (folder / "driver.log").write_bytes(log)
+    return parts_of(folder / "driver.log")
+
+
+COUNTED = "DV001/count-then-wait-4.3.0/driver-ms.log.gz"
+HUDI = "SK005/hudi-sink-3.5.9/driver-ms.log.gz"
+FINE = "LG001/structured-log-4.0.0/structured.log.gz"
 
 
 @pytest.mark.parametrize(
     "log",
     [
-        "CF001/async-state-checkpoint-4.3.0/driver.log.gz",
-        "LG001/rate-to-noop-3.5.9/driver.log.gz",
-        "LG001/structured-log-4.0.0/structured.log.gz",
-        "SK003/delta-sink-4.0.0/driver.log.gz",
-        "SR002/kafka-read-twice-4.0.0/driver.log.gz",
+        "CF001/async-state-checkpoint-4.3.0/driver.log.gz", "LG001/rate-to-noop-3.5.9/driver.log.gz", FINE,
+        "SK003/delta-sink-4.0.0/driver.log.gz", "SR002/kafka-read-twice-4.0.0/driver.log.gz",
         "healthy/restart-4.3.0/driver.log",
     ],
-)
+)  # fmt: skip
 def test_parts_of_a_driver_log_add_up(log: str) -> None:
     parts = parts_of(SAMPLES / log)
     progress = advisor.read_progress(SAMPLES / log)
@@ -58,8 +66,8 @@ def test_parts_of_a_driver_log_add_up(log: str) -> None:
     assert parts["not_visible_ms"].sum() == 0
 
 
-def test_the_stages_of_a_driver_log(stateful: tuple[pd.DataFrame, pd.DataFrame]) -> None:
-    stages, _ = stateful
+def test_the_stages_of_a_driver_log() -> None:
+    stages = advisor.read_stages(BOTH / "driver.log.gz")
     batch = stages[stages["batch_id"] == 5].reset_index(drop=True)
     assert batch[["job", "stage", "kind", "last", "tasks", "wall_ms", "task_ms", "task_max_ms"]].values.tolist() == [
         [5, 10, "source_read", False, 2, 218, 234, 129],
@@ -70,14 +78,11 @@ def test_the_stages_of_a_driver_log(stateful: tuple[pd.DataFrame, pd.DataFrame])
     assert list(batch["process_local"]) == [2, 2]
 
 
-def test_both_logs_of_one_run_say_the_same(stateful: tuple[pd.DataFrame, pd.DataFrame]) -> None:
-    _, found = stateful
+def test_both_logs_of_one_run_say_the_same() -> None:
     (log,) = BOTH.glob("eventlog_*")
-    expected = parts_of(log).loc[2:]
-    found = found.loc[2:]
-    assert list(found[["jobs", "stages", "tasks", "reads"]].sum()) == list(
-        expected[["jobs", "stages", "tasks", "reads"]].sum()
-    )
+    expected, found = (parts_of(path).loc[2:] for path in (log, BOTH / "driver.log.gz"))
+    counts = ["jobs", "stages", "tasks", "reads"]
+    assert list(found[counts].sum()) == list(expected[counts].sum())
     around = expected[["driver_before_ms", "driver_between_ms", "driver_after_ms"]].sum(axis=1)
     told = found[["driver_ms", "planning_ms"]].sum(axis=1)
     assert told.sum() == pytest.approx(around.sum(), rel=0.05)
@@ -90,23 +95,16 @@ def test_of_two_logs_of_one_run_the_event_log_counts() -> None:
     assert not stages.duplicated(["run_id", "batch_id", "stage"]).any()
 
 
-def test_a_clock_that_knows_milliseconds_tells_when() -> None:
-    parts = parts_of(SAMPLES / "LG001/structured-log-4.0.0/structured.log.gz")
-    assert parts["driver_ms"].isna().all()
-    assert (parts["driver_before_ms"] > 0).all()
-    assert parts["planning_ms"].sum() > 0
-
-
-def test_a_clock_of_another_zone(tmp_path: Path) -> None:
-    log = gzip.decompress((SAMPLES / "LG001/structured-log-4.0.0/structured.log.gz").read_bytes())
+def test_a_clock_that_knows_milliseconds_tells_when_in_any_zone(tmp_path: Path) -> None:
+    parts = parts_of(SAMPLES / FINE)
+    assert parts["driver_ms"].isna().all() and (parts["driver_before_ms"] > 0).all() and parts["planning_ms"].sum() > 0
     shifted = re.sub(
-        rb'"ts":"2026-11-21T(\d\d)([^"]*)Z"', lambda m: b'"ts":"2026-11-21T%02d%sZ"' % (int(m[1]) + 3, m[2]), log
+        rb'"ts":"2026-11-21T(\d\d)([^"]*)Z"',
+        lambda m: b'"ts":"2026-11-21T%02d%s"' % (int(m[1]) + 3, m[2]),
+        unpacked(FINE),
     )
-    there = tmp_path / "structured.log"
-    there.write_bytes(shifted.replace(b'Z","level"', b'","level"'))
-    expected = parts_of(SAMPLES / "LG001/structured-log-4.0.0/structured.log.gz")
-    found = parts_of(there)
-    assert found["driver_before_ms"].to_numpy() == pytest.approx(expected["driver_before_ms"].to_numpy())
+    found = told(tmp_path, shifted)
+    assert found["driver_before_ms"].to_numpy() == pytest.approx(parts["driver_before_ms"].to_numpy())
 
 
 def test_a_file_source_tells_the_files_of_each_batch() -> None:
@@ -114,12 +112,6 @@ def test_a_file_source_tells_the_files_of_each_batch() -> None:
     assert len(parts) > 30
     assert parts["files_read"].value_counts().to_dict() == {60: len(parts) - 1, 37: 1}  # where a listing ended
     assert parts_of(SAMPLES / "SK003/delta-sink-4.0.0/driver.log.gz")["files_read"].isna().all()
-
-
-def test_an_event_log_tells_the_files_of_each_write() -> None:
-    parts = parts_of(next((SAMPLES / "SK004/count-check-and-write-4.0.0").glob("event*")))
-    assert set(parts["files_written"].dropna()) == {4}  # two writes of two tasks
-    assert parts.loc[1, "bytes_written"] == 57801
 
 
 def test_a_file_sinks_files_are_counted_by_the_lines_of_its_tasks() -> None:
@@ -191,12 +183,6 @@ def test_a_table_that_keeps_its_log_with_spark() -> None:
     assert parts.loc[12, "planning_ms"] == pytest.approx(148.3 + 41.2 + 33.1, abs=0.1)
     assert parts.loc[12, "code_generated_ms"] == pytest.approx(148.3 + 41.2 + 33.1 + 53.5 + 29.0 + 266.6, abs=0.2)
     assert (parts["reads"] == 1).all()
-
-
-def test_a_source_that_is_read_twice() -> None:
-    parts = parts_of(SAMPLES / "SR002/kafka-read-twice-4.0.0/driver.log.gz")
-    assert parts["reads"].mode().tolist() == [2]
-    assert (parts["jobs"] == 2).all()
 
 
 def test_slots_that_another_query_held_are_told_by_the_order_of_the_lines() -> None:
@@ -321,13 +307,10 @@ def test_an_odd_entry_of_a_status_store_costs_itself(odd: object) -> None:
 
 
 def test_hudi_tells_of_a_micro_batch_that_is_tried_again(tmp_path: Path) -> None:
-    log = gzip.decompress((SAMPLES / "SK005/hudi-sink-3.5.9/driver-ms.log.gz").read_bytes())
-    before, got, behind = log.partition(b" INFO DAGScheduler: Got job 100 ")
+    before, got, behind = unpacked(HUDI).partition(b" INFO DAGScheduler: Got job 100 ")
     clock = before[before.rindex(b"\n") + 1 :]
     retry = b" INFO HoodieStreamingSink: Retrying the failed micro batch id=3 ...\n"  # as 0.15.0 writes it
-    (tmp_path / "driver.log").write_bytes(before + retry + clock + got + behind)
-    assert parts_of(SAMPLES / "SK005/hudi-sink-3.5.9/driver-ms.log.gz")["commit_retries"].sum() == 0
-    assert sorted(parts_of(tmp_path / "driver.log")["commit_retries"])[-2:] == [0, 1]
+    assert sorted(told(tmp_path, before + retry + clock + got + behind)["commit_retries"])[-2:] == [0, 1]
 
 
 @pytest.mark.parametrize(
@@ -342,12 +325,10 @@ def test_hudi_tells_of_a_micro_batch_that_is_tried_again(tmp_path: Path) -> None
     ],
 )
 def test_the_ends_of_writes_are_counted(tmp_path: Path, line: str, writes: int) -> None:
-    log = gzip.decompress((SAMPLES / "SK005/hudi-sink-3.5.9/driver-ms.log.gz").read_bytes()).decode()
-    plain = "".join(text for text in log.splitlines(keepends=True) if "HoodieWriteClient: Committed" not in text)
-    before, got, behind = plain.partition(" INFO DAGScheduler: Got job 100 ")
-    clock = before[before.rindex("\n") + 1 :]
-    (tmp_path / "driver.log").write_text(f"{before} INFO {line}\n{clock}{got}{behind}")
-    assert parts_of(tmp_path / "driver.log")["writes"].sum() == writes
+    plain = re.sub(rb"(?m)^.*HoodieWriteClient: Committed.*\n", b"", unpacked(HUDI))
+    before, got, behind = plain.partition(b" INFO DAGScheduler: Got job 100 ")
+    clock = before[before.rindex(b"\n") + 1 :]
+    assert told(tmp_path, before + f" INFO {line}\n".encode() + clock + got + behind)["writes"].sum() == writes
 
 
 # Layouts.
@@ -366,11 +347,9 @@ def test_lines_of_a_pattern_layout() -> None:
         b"26/11/21 09:34:29 INFO DeltaSink: Wrote 2 files\n"
         b"26/11/21 09:34:29 INFO DAGScheduler: looking"
     )
-    assert lines(text) == [
-        ("DAGScheduler", b"Got job 5"),
-        ("DeltaSink", b"Wrote 2 files"),
-        ("DAGScheduler", b"looking"),
-    ]
+    wanted = [("DAGScheduler", b"Got job 5"), ("DeltaSink", b"Wrote 2 files"), ("DAGScheduler", b"looking")]
+    assert lines(text) == wanted
+    assert lines(b"nothing of this kind\n") == []
 
 
 def test_lines_of_a_structured_layout() -> None:
@@ -381,10 +360,6 @@ def test_lines_of_a_structured_layout() -> None:
     )
     found = [(logger, message.split(b'"')[0]) for logger, message in lines(text)]
     assert found == [("DAGScheduler", b"Got job 5"), ("DeltaSink", b"Wrote")]
-
-
-def test_a_log_without_such_lines() -> None:
-    assert lines(b"nothing of this kind\n") == []
 
 
 @pytest.mark.parametrize(
@@ -400,17 +375,23 @@ def test_the_time_of_a_line(line: bytes, ms: float) -> None:
     assert clock.fine
     assert clock.time(line) == ms
     assert clock.utc == (b"Z" in line)
+    assert not Clock(re.sub(rb"[.,]\d{3}", b"", line)).fine
 
 
-def test_the_files_of_a_sink_that_does_not_tell_them_are_not_known() -> None:
-    assert parts_of(SAMPLES / "LG001" / "rate-to-noop-4.3.0")["files_written"].isna().all()
-
-
-def test_icebergs_commits_tell_their_tries_and_files() -> None:
-    parts = parts_of(SAMPLES / "SK008" / "iceberg-other-writer-4.0.0")
-    assert sorted(parts["commit_retries"])[-3:] == [0, 1, 1]
-    assert set(parts["files_written"]) == {2}
-    assert parts["sink_commit_ms"].min() > 200
+def test_what_only_some_sinks_and_sources_tell() -> None:
+    assert parts_of(SAMPLES / "LG001/rate-to-noop-4.3.0")["files_written"].isna().all()
+    writes = parts_of(next((SAMPLES / "SK004/count-check-and-write-4.0.0").glob("event*")))
+    assert set(writes["files_written"].dropna()) == {4} and writes.loc[1, "bytes_written"] == 57801  # of two writes
+    iceberg = parts_of(SAMPLES / "SK008/iceberg-other-writer-4.0.0")
+    assert sorted(iceberg["commit_retries"])[-3:] == [0, 1, 1] and set(iceberg["files_written"]) == {2}
+    assert iceberg["sink_commit_ms"].min() > 200
+    paimon = parts_of(SAMPLES / "SK008/paimon-other-writer-3.5.9")  # a commit was tried again
+    assert paimon["commit_retries"].sum() == 1 and paimon["sink_commit_ms"].isna().all()
+    hudi = parts_of(SAMPLES / "SK005/hudi-sink-3.5.9")  # from the commit's first line to the end of the batch
+    assert hudi["sink_commit_ms"].between(1000, 4000).all() and (hudi["jobs"] >= 13).all()
+    assert hudi["commit_retries"].sum() == 0
+    refused = parts_of(SAMPLES / "CG003/300-branches-4.3.0")
+    assert (refused["code_refused"] == 1).all() and (refused["code_too_long"] == 0).all()
 
 
 def test_a_pattern_with_milliseconds_tells_when_the_driver_worked(tmp_path: Path) -> None:
@@ -426,60 +407,33 @@ def test_a_shuffle_that_is_a_job_of_its_own_ends_with_its_stage() -> None:
     ours, theirs = (parts_of(next(place.glob(name))) for name in ("driver-ms.log.gz", "eventlog_*"))
     for part in ("driver_before_ms", "driver_between_ms", "driver_after_ms"):
         assert (ours[part] - theirs[part]).abs().median() < 0.03 * theirs["add_batch_ms"].median()
-    assert (ours["driver_after_ms"] > 500).all() and (
-        ours["other_ms"][1:] == 0
-    ).all()  # of the first batch no offset counts the reads
+    assert (ours["driver_after_ms"] > 500).all()
+    assert (ours["other_ms"][1:] == 0).all()  # of the first batch no offset counts the reads
 
 
 def test_a_job_for_which_no_thread_waits_ends_with_its_last_stage(tmp_path: Path) -> None:
-    sample = SAMPLES / "DV001" / "count-then-wait-4.3.0" / "driver-ms.log.gz"
-    without, left_out = re.subn(
-        rb"(?m)^.*DAGScheduler: Job \d+ finished:.*\n", b"", gzip.decompress(sample.read_bytes())
-    )
+    without, left_out = re.subn(rb"(?m)^.*DAGScheduler: Job \d+ finished:.*\n", b"", unpacked(COUNTED))
     assert left_out > 10
-    (tmp_path / "driver.log").write_bytes(without)
-    ours, theirs = parts_of(tmp_path / "driver.log"), parts_of(sample)
+    ours, theirs = told(tmp_path, without), parts_of(SAMPLES / COUNTED)
     assert (ours["scheduling_ms"] - theirs["scheduling_ms"]).median() < 5
     assert (ours["driver_after_ms"] - theirs["driver_after_ms"]).abs().median() < 5
 
 
 def test_a_job_that_ended_before_its_batch_began_is_none_of_it(tmp_path: Path) -> None:
-    sample = SAMPLES / "DV001" / "count-then-wait-4.3.0" / "driver-ms.log.gz"
-    log = gzip.decompress(sample.read_bytes())
     earlier = (
         b"26/11/20 00:00:0%d.000 INFO DAGScheduler: Got job 900 (parquet at <unknown>:0) with 1 output partitions\n"
         b"26/11/20 00:00:0%d.000 INFO DAGScheduler: Job 900 finished: parquet at <unknown>:0, took 99000.0 ms\n"
     )
-    (tmp_path / "driver.log").write_bytes(earlier % (1, 2) + log)
-    assert parts_of(tmp_path / "driver.log").drop(columns="log").equals(parts_of(sample).drop(columns="log"))
+    ours, theirs = told(tmp_path, earlier % (1, 2) + unpacked(COUNTED)), parts_of(SAMPLES / COUNTED)
+    assert ours.drop(columns="log").equals(theirs.drop(columns="log"))
 
 
-def test_kafkas_consumers_tell_how_long_they_polled() -> None:
-    parts = parts_of(SAMPLES / "SR005" / "sparse-kafka-4.3.0")
-    assert parts["kafka_polls"].min() >= 1
-    assert (parts["kafka_poll_ms"] > 0).all()
-
-
-def test_spark_3_writes_its_polls_in_nanoseconds(tmp_path: Path) -> None:
-    sample = SAMPLES / "SR005" / "sparse-kafka-4.3.0" / "driver.log.gz"
-    log = re.sub(
-        rb"taking ([\d.]+) ms",
-        lambda ms: b"taking %d nanos" % (float(ms[1]) * 1e6),
-        gzip.decompress(sample.read_bytes()),
-    )
-    (tmp_path / "driver.log").write_bytes(log)
-    ours, theirs = (parts_of(path)["kafka_poll_ms"] for path in (tmp_path / "driver.log", sample))
-    assert ours.to_numpy() == pytest.approx(theirs.to_numpy(), rel=1e-6)
-
-
-def test_hudis_commit_is_told_from_its_first_line_to_the_end_of_the_batch() -> None:
-    parts = parts_of(SAMPLES / "SK005/hudi-sink-3.5.9")
-    assert parts["sink_commit_ms"].between(1000, 4000).all() and (parts["jobs"] >= 13).all()
-
-
-def test_paimons_commit_that_was_tried_again_is_told() -> None:
-    parts = parts_of(SAMPLES / "SK008/paimon-other-writer-3.5.9")
-    assert parts["commit_retries"].sum() == 1 and parts["sink_commit_ms"].isna().all()
+def test_kafkas_consumers_tell_how_long_they_polled_and_spark_3_in_nanoseconds(tmp_path: Path) -> None:
+    sample = "SR005/sparse-kafka-4.3.0/driver.log.gz"
+    log = re.sub(rb"taking ([\d.]+) ms", lambda ms: b"taking %d nanos" % (float(ms[1]) * 1e6), unpacked(sample))
+    ours, theirs = told(tmp_path, log), parts_of(SAMPLES / sample)
+    assert theirs["kafka_polls"].min() >= 1 and (theirs["kafka_poll_ms"] > 0).all()
+    assert ours["kafka_poll_ms"].to_numpy() == pytest.approx(theirs["kafka_poll_ms"].to_numpy(), rel=1e-6)
 
 
 COMPACTION = b"""\
@@ -500,36 +454,27 @@ def test_a_file_sink_compacts_its_log_between_two_lines() -> None:
     assert [(note.name, note.value) for note in work.notes] == [("log_compaction_ms", 350.0)]
 
 
-def test_code_that_spark_gave_up_is_counted_by_its_plan() -> None:
-    parts = parts_of(SAMPLES / "CG003/300-branches-4.3.0")
-    assert (parts["code_refused"] == 1).all() and (parts["code_too_long"] == 0).all()
-
-
-def test_a_clock_of_seconds_tells_nothing() -> None:
-    assert not Clock(b"26/11/21 10:02:32 INFO DAGScheduler: Got").fine
-
-
-def test_tasks_one_behind_the_other() -> None:
-    assert packed([10, 20, 30], 2, 100, 500) == [(60, 70), (60, 80), (70, 100)]
-    assert packed([], 2, 100, 500) == []
-    assert packed([10], 1, 100, 5) == [(95, 100)]
-
-
-def test_tasks_that_do_not_fit_one_behind_the_other_ran_on_more_slots() -> None:
-    assert packed([30, 20, 10], 1, 1000, 40) == [(970, 1000), (970, 990), (990, 1000)]
-    assert packed([30, 30, 30], 1, 1000, 30) == [(970, 1000)] * 3
-    assert packed([30, 30], 1, 1000, 0) == [(1000, 1000)] * 2
+@pytest.mark.parametrize(
+    ("tasks", "slots", "last", "wall", "spans"),
+    [
+        ([10, 20, 30], 2, 100, 500, [(60, 70), (60, 80), (70, 100)]),  # one behind the other
+        ([], 2, 100, 500, []), ([10], 1, 100, 5, [(95, 100)]),
+        # what does not fit one behind the other ran on more slots
+        ([30, 20, 10], 1, 1000, 40, [(970, 1000), (970, 990), (990, 1000)]),
+        ([30, 30, 30], 1, 1000, 30, [(970, 1000)] * 3), ([30, 30], 1, 1000, 0, [(1000, 1000)] * 2),
+    ],
+)  # fmt: skip
+def test_when_tasks_ran(tasks: list[float], slots: int, last: float, wall: float, spans: list[Any]) -> None:
+    assert packed(tasks, slots, last, wall) == spans
 
 
 def test_a_task_that_failed_is_no_scheduling(tmp_path: Path) -> None:
-    sample = SAMPLES / "DV001" / "count-then-wait-4.3.0" / "driver-ms.log.gz"
     log = re.sub(
         rb"(?m)^(.*TaskSetManager: .*)Starting(.* in stage (\d+\.\d).*)$",
         rb"\1Starting\2\n\1Lost task 0.0 in stage \3 (TID 1) (host executor driver): java.lang.RuntimeException: odd",
-        gzip.decompress(sample.read_bytes()),
+        unpacked(COUNTED),
     )
-    (tmp_path / "driver.log").write_bytes(log)
-    ours, theirs = parts_of(tmp_path / "driver.log"), parts_of(sample)
+    ours, theirs = told(tmp_path, log), parts_of(SAMPLES / COUNTED)
     assert (ours["scheduling_ms"] < theirs["scheduling_ms"]).all()
     assert (ours["source_read_ms"] > theirs["source_read_ms"]).all()
     assert all("source_read+scheduling" in both for both in ours["together"])
@@ -549,10 +494,7 @@ def logged(batches: int, scans: bool) -> str:
                 (0, f"DAGScheduler: Final stage: ResultStage {job} ({name})"),
                 (0, "DAGScheduler: Parents of final stage: List()"),
                 (0, f"DAGScheduler: Submitting 1 missing tasks from ResultStage {job} (MapPartitionsRDD[1] at {name})"),
-                (
-                    0,
-                    f"TaskSetManager: Starting task 0.0 {stage} (h, executor driver, partition 0, ANY, 9 bytes)",
-                ),
+                (0, f"TaskSetManager: Starting task 0.0 {stage} (h, executor driver, partition 0, ANY, 9 bytes)"),
                 (ms, f"TaskSetManager: Finished task 0.0 {stage} in {ms} ms on h (executor driver) (1/1)"),
                 (ms, f"DAGScheduler: ResultStage {job} ({name}) finished in {ms} ms"),
                 (ms, f"DAGScheduler: Job {job} finished: {name}, took {ms}.0 ms"),
@@ -577,6 +519,5 @@ def clock(seconds: float) -> str:
 def test_of_two_jobs_that_read_the_lines_of_tasks_tell_which_reads_a_table_else_nobody_knows(
     tmp_path: Path, scans: bool, other: float | None
 ) -> None:
-    (tmp_path / "driver.log").write_text(logged(4, scans))
-    found = parts_of(tmp_path / "driver.log")["other_ms"].tolist()[1:]
+    found = told(tmp_path, logged(4, scans).encode())["other_ms"].tolist()[1:]
     assert found == pytest.approx([other] * 3, abs=15) if other else all(ms is None or ms != ms for ms in found)
