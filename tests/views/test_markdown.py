@@ -9,11 +9,8 @@ from advisor.views.clean import escape, fenced
 from advisor.views.markdown import report_as_markdown
 
 
-def test_escaped_text_is_one_line() -> None:
+def test_escaped_text_is_one_line_and_no_line_of_code_closes_its_fence() -> None:
     assert escape("a\n  b_c") == r"a b\_c"
-
-
-def test_no_line_of_code_closes_its_fence() -> None:
     assert fenced(["x = '''", "````"]) == "`````\nx = '''\n````\n`````"
 
 

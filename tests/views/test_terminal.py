@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from pathlib import Path
 
@@ -52,28 +51,20 @@ def test_earlier_runs_of_a_query_are_kept_back() -> None:
     assert report_as_text(report(before, slow()), everything=True).count("Best step") == 2
 
 
-def test_more_queries_than_a_screen_holds_have_a_line_each() -> None:
-    queries = [slow() | {"id": f"id-{nth}", "name": f"query-{nth}"} for nth in range(5)]
+@pytest.mark.parametrize(("count", "named", "more"), [(5, 5, "2 more queries"), (1_010, 1_003, "and 7 more")])
+def test_more_queries_than_a_screen_holds_have_a_line_each_up_to_a_thousand(count: int, named: int, more: str) -> None:
+    queries = [slow() | {"id": f"id-{nth}", "run_id": f"run-{nth}", "name": f"query-{nth}"} for nth in range(count)]
     page = report_as_text(report(*queries))
-    assert page.count("DO   Track progress") == 3
-    assert "query-4" in page.partition("2 more queries")[2]
-
-
-def test_very_many_queries_have_no_line_each() -> None:
-    queries = [slow() | {"id": f"id-{nth}", "run_id": f"run-{nth}", "name": f"query-{nth}"} for nth in range(1_010)]
-    page = report_as_text(report(*queries))
-    assert page.count("query-") == 1_003 and "and 7 more" in page
+    assert (page.count("DO   Track progress"), page.count("query-"), more in page) == (3, named, True)
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 100, 120, 200])
 def test_no_line_is_wider_than_the_page_but_code_to_paste(width: int) -> None:
     code = ("spark.conf.set", '"org.apache.', '"spark.sql.', ".option(", "--packages")
-    for line in report_as_text(report(slow(), healthy(), dead()), width=width).splitlines():
+    page = report_as_text(report(slow(), healthy(), dead()), width=width)
+    assert '.option("asyncProgressTrackingEnabled", "true")' in page
+    for line in page.splitlines():
         assert cell_len(line) <= min(width, 120) or line.lstrip().startswith(code), line
-
-
-def test_code_to_paste_is_never_broken() -> None:
-    assert '.option("asyncProgressTrackingEnabled", "true")' in report_as_text(report(slow()), width=40)
 
 
 @pytest.mark.parametrize("words", ["# a | b", "- a **b** c", "| a | b |", "**"])
@@ -84,8 +75,11 @@ def test_what_is_markup_elsewhere_is_text_in_the_whole_report(words: str) -> Non
     assert lines.count(words) == 2 and f"Note      {words}" in lines
 
 
-def test_colour_only_where_it_is_asked_for() -> None:
-    assert "\x1b[" not in report_as_text(report(slow()))
+def test_colour_only_where_it_is_asked_for_and_what_is_not_known_is_no_error() -> None:
+    query = dead() | dict.fromkeys(("changed", "name", "spark_version", "best_step")) | {"findings": []}
+    page = report_as_text(report(query))
+    assert "Spark version unknown" in page and "query 77e0a8ac" in page and "\x1b[" not in page
+    assert report_as_text(report()).startswith("2 files, 12.4 MB: 1,230 progress events")
     assert "\x1b[1m" in report_as_text(report(slow()), color=True)
 
 
@@ -93,17 +87,6 @@ def test_a_run_that_died_without_a_batch_is_the_newest() -> None:
     died = dead() | {"id": slow()["id"], "name": "orders-enricher"}
     page = report_as_text(report(slow(), died))
     assert page.count("orders-enricher") == 1 and "stopped with an error: java.lang.IllegalStateException" in page
-
-
-def test_an_empty_report_says_what_was_read() -> None:
-    assert report_as_text(report()).startswith("2 files, 12.4 MB: 1,230 progress events")
-
-
-def test_what_the_report_does_not_know_is_not_an_error() -> None:
-    query = copy.deepcopy(dead())
-    query |= dict.fromkeys(("changed", "name", "spark_version", "best_step")) | {"findings": []}
-    page = report_as_text(report(query))
-    assert "Spark version unknown" in page and "query 77e0a8ac" in page
 
 
 def test_databricks_is_named_where_no_version_is_known(tmp_path: Path) -> None:

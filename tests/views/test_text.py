@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from typing import Any
 
 import msgspec
 import pytest
@@ -18,19 +20,27 @@ from tests.views.reports import OFF, STORAGE, advice
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
+    ("words", "value", "said"),
     [
-        (0, "0 ms"), (3.24, "3.2 ms"), (3.0, "3 ms"), (118.4, "118 ms"), (1234, "1.2 s"), (12_340, "12.3 s"),
-        (547_730, "9.1 min"), (7_200_000, "2.0 h"), (-58.2, "-58 ms"), (None, "unknown"), (float("nan"), "unknown"),
+        *((text.ms, value, said) for value, said in (
+            (0, "0 ms"), (3.24, "3.2 ms"), (3.0, "3 ms"), (118.4, "118 ms"), (1234, "1.2 s"), (12_340, "12.3 s"),
+            (547_730, "9.1 min"), (7_200_000, "2.0 h"), (-58.2, "-58 ms"), (None, "unknown"), (float("nan"), "unknown"),
+        )),
+        (text.share, 0.0909, "9.1 %"), (text.share, 0.534, "53.4 %"), (text.share, None, "unknown"),
+        *((interval, value, said) for value, said in (  # as Spark takes them
+            (500, "500 milliseconds"), ("2000", "2 seconds"), (1000.0, "1 second"), (1500, "1500 milliseconds"),
+            (60_000, "1 minute"), (0, "0 milliseconds"), ("5 minutes", "5 minutes"),
+        )),
+        (text.saving, Promise(57, 79, 88), "57 ms to 88 ms, 79 ms expected"), (text.saving, None, ""),
+        (text.saving, Promise(0, None, 31), "up to about 31 ms; not measured yet"),
+        (text.saving, Promise(0, 9, 31), "0 ms to 31 ms, 9 ms expected; it may save nothing"),
+        (fact_value, ["unspecified", "processing_time"], "unspecified or processing_time"),
+        (text.moment, "yesterday", "yesterday"), (clean, "a\x1b[31m\tb\nc\u202e", "a\\x1b[31m b c\\u202e"),
+        (clean, "é→字", "é→字"),
     ],
 )  # fmt: skip
-def test_milliseconds(value: float | None, said: str) -> None:
-    assert text.ms(value) == said
-
-
-@pytest.mark.parametrize(("value", "said"), [(0.0909, "9.1 %"), (0.534, "53.4 %"), (None, "unknown")])
-def test_shares(value: float | None, said: str) -> None:
-    assert text.share(value) == said
+def test_words_for_a_value(words: Callable[[Any], str], value: Any, said: str) -> None:
+    assert words(value) == said
 
 
 @pytest.mark.parametrize(
@@ -47,7 +57,6 @@ def test_amounts(value: float | None, unit: str, said: str) -> None:
 def test_times() -> None:
     assert text.span("2026-03-01T09:12:03.120Z", "2026-03-01T11:40:00Z") == "2026-03-01 09:12:03 to 11:40:00 UTC"
     assert text.span("2026-03-01T09:12:03Z", "2026-03-02T00:00:00Z").endswith("to 2026-03-02 00:00:00 UTC")
-    assert text.moment("yesterday") == "yesterday"
     assert text.span(None, None) == "unknown"
 
 
@@ -58,40 +67,17 @@ def test_phases_have_the_names_that_spark_prints() -> None:
     assert [column.spark for column in PHASES if not column.does] == ["triggerExecution"]
 
 
-def test_savings() -> None:
-    assert text.saving(Promise(57, 79, 88)) == "57 ms to 88 ms, 79 ms expected"
-    assert text.saving(Promise(0, None, 31)) == "up to about 31 ms; not measured yet"
-    assert text.saving(Promise(0, 9, 31)) == "0 ms to 31 ms, 9 ms expected; it may save nothing"
-    assert text.saving(None) == ""
-
-
 def test_clean_text_is_one_line_without_anything_that_a_terminal_obeys() -> None:
-    assert clean("a\x1b[31m\tb\nc\u202e") == "a\\x1b[31m b c\\u202e"
-    assert clean("é→字") == "é→字"
     kept = clean_all({"code": "a\n\tb\x00", "says": "a\nb", "n": [1, None, "x\x07"]})
     assert kept == {"code": "a\n b\\x00", "says": "a b", "n": [1, None, "x\\x07"]}
-
-
-@pytest.mark.parametrize(
-    ("value", "said"),
-    [
-        (500, "500 milliseconds"), ("2000", "2 seconds"), (1000.0, "1 second"), (1500, "1500 milliseconds"),
-        (60_000, "1 minute"), (0, "0 milliseconds"), ("5 minutes", "5 minutes"),
-    ],
-)  # fmt: skip
-def test_intervals_as_spark_takes_them(value: object, said: str) -> None:
-    assert interval(value) == said
 
 
 @pytest.mark.parametrize(
     ("change", "where", "lines"),
     [
         ({"writer_option": {"a": "true"}}, "on writeStream", ['.option("a", "true")']),
-        (
-            {"reader_option": {"maxOffsetsPerTrigger": "100"}},
-            "on readStream",
-            ['.option("maxOffsetsPerTrigger", "100")'],
-        ),
+        ({"reader_option": {"maxOffsetsPerTrigger": "9"}}, "on readStream", ['.option("maxOffsetsPerTrigger", "9")']),
+        ({"writer_option": {"x": 'a")\nimport os'}}, "on writeStream", [r'.option("x", "a\")\nimport os")']),
         ({"conf": {"spark.sql.x": "true"}}, "before start()", ['spark.conf.set("spark.sql.x", "true")']),
         ({"conf": {"spark.executor.cores": "4"}}, "with spark-submit", ["--conf spark.executor.cores=4"]),
         ({"conf": {"spark.x": "a b'c"}}, "with spark-submit", ["""--conf spark.x='a b'"'"'c'"""]),
@@ -107,23 +93,11 @@ def test_code_to_paste(change: dict[str, object], where: str, lines: list[str]) 
     assert pastes(msgspec.convert(change, Change)) == [(where, lines)]
 
 
-def test_quotes_stay_inside_their_string() -> None:
-    (paste,) = pastes(Change(writer_option={"x": 'a")\nimport os'}))
-    assert paste.lines == [r'.option("x", "a\")\nimport os")']
-
-
 def test_long_settings_break_where_python_may_break() -> None:
     lines = pastes(advice(STORAGE).change)[0].lines
     assert lines[0] == "spark.conf.set("
     compile("\n".join(lines), "paste", "exec")
-
-
-def test_nothing_to_paste() -> None:
     assert pastes(Change()) == []
-
-
-def test_a_fact_with_several_values_reads_as_a_choice() -> None:
-    assert fact_value(["unspecified", "processing_time"]) == "unspecified or processing_time"
 
 
 def test_stages_have_their_headings() -> None:
