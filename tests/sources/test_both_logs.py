@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timezone
 from pathlib import Path
 
 import numpy as np
@@ -55,22 +56,11 @@ def work(origin: str, *, clock: bool = True, python_ms: float | None = None) -> 
     return made
 
 
-BATCH = pa.table(
-    {
-        field.name: pa.array([{"id": "query", "run_id": "run", "batch_id": 3}.get(field.name)], field.type)
-        for field in SCHEMA
-    },
-    SCHEMA,
-)
-TIMED = BATCH.set_column(
-    SCHEMA.get_field_index("timestamp"),
-    SCHEMA.field("timestamp"),
-    pa.array([1_000], pa.int64()).cast(SCHEMA.field("timestamp").type),
-)
-for name, ms in (("add_batch_ms", 1_000.0), ("trigger_execution_ms", 1_000.0), ("commit_offsets_ms", 0.0)):
-    TIMED = TIMED.set_column(
-        SCHEMA.get_field_index(name), SCHEMA.field(name), pa.array([ms]).cast(SCHEMA.field(name).type)
-    )
+ONE = {
+    "id": "query", "run_id": "run", "batch_id": 3, "timestamp": datetime.fromtimestamp(1, timezone.utc),
+    "add_batch_ms": 1_000.0, "trigger_execution_ms": 1_000.0, "commit_offsets_ms": 0.0,
+}  # fmt: skip
+TIMED = pa.Table.from_pylist([ONE], SCHEMA)
 
 
 def test_python_workers_that_only_lines_tell_of_are_counted() -> None:

@@ -116,9 +116,7 @@ class TestZip:
         found = files.read([archive])
         assert (found.events, found.files, found.broken) == (12, 2, ())
         assert len(set(found.batches["log"].to_pylist())) == 1
-
-    def test_one_in_a_directory_that_is_called_like_one_is_read(self, archive: Path) -> None:
-        place = archive.with_name("logs.zip")
+        place = archive.with_name("logs.zip")  # a directory that is called like one
         place.mkdir()
         archive.rename(place / archive.name)
         assert files.read([place]).events == 12
@@ -126,9 +124,8 @@ class TestZip:
     def test_a_bomb_is_not_unpacked(self, archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(codecs, "_GENEROUS", 0)
         monkeypatch.setattr(codecs, "_HIGHEST_RATIO", 0.1)
-        assert {one.reason for one in files.read([archive]).broken} == {
-            "unpacks to more than 0.1 times its size: not read further"
-        }
+        (reason,) = {one.reason for one in files.read([archive]).broken}
+        assert reason == "unpacks to more than 0.1 times its size: not read further"
 
     def test_a_damaged_file_in_it_is_named(self, archive: Path) -> None:
         raw = bytearray(archive.read_bytes())
@@ -136,10 +133,9 @@ class TestZip:
         raw[at : at + 40] = bytes(40)
         archive.write_bytes(raw)
         found = files.read([archive])
-        assert found.events == 3
-        assert [(Path(one.file).name, one.reason.split(":")[0]) for one in found.broken] == [
-            ("events_1_app-1.gz", "damaged or locked")
-        ]
+        (broken,) = found.broken
+        assert (found.events, Path(broken.file).name) == (3, "events_1_app-1.gz")
+        assert broken.reason.startswith("damaged or locked:")
 
     def test_a_damaged_one_does_not_take_the_others_along(self, tmp_path: Path) -> None:
         (tmp_path / "driver.log").write_bytes(log())

@@ -11,7 +11,7 @@ import pytest
 
 from advisor.batches import Reading
 from advisor.progress.partial import Fragment, of_fragment
-from tests.sources.reading import Scanned, scanned
+from tests.sources.reading import scanned
 from tests.sources.variants import made, pretty
 
 EVENT = made()[1]
@@ -94,7 +94,9 @@ def test_what_is_missing_is_named(text: str, lacks: str | None) -> None:
     found = scanned(f"He wrote:\n\n{text}\n```\n".encode())
     assert (found.batch_ids, len(found.broken)) == ([], 1)
     assert found.partial == [(11, "eventTime,stateOperators,sources,sink" if lacks is None else lacks)]
-    assert found.table["trigger_execution_ms"].to_pylist() == [300]
+    (row,) = found.table.to_pylist()
+    assert row["trigger_execution_ms"] == 300
+    assert [operator["commit_ms"] for operator in row["operators"]] == [90] * ('"commitTimeMs"' in text)
 
 
 CUT_NUMBERS = [
@@ -111,8 +113,10 @@ def test_a_number_that_may_be_cut_is_not_read(text: str) -> None:
     assert Fragment(text).thing == {"id": "a", "durationMs": {}}
 
 
-def test_a_number_with_a_comma_is_not_read() -> None:
+def test_a_number_with_a_comma_is_not_read_nor_is_a_record_in_other_text() -> None:
     assert Fragment('{"a" : 184,938,\n "c" : 1}').thing == {"c": 1}
+    for text in ("{'color': 'red', 'size': 5}", '{"durationMs": {"addBa', "{", ""):
+        assert of_fragment(Fragment(text)) is None
 
 
 def test_the_next_record_is_not_taken_for_more_of_this_one() -> None:
@@ -182,14 +186,6 @@ def test_a_map_of_durations_is_told_as_one() -> None:
     assert partial.says == "triggerExecution 122 ms, addBatch 36 ms"
 
 
-def test_an_operator_that_is_cut_behind_its_times_keeps_them() -> None:
-    text = TEXT[: TEXT.index('"customMetrics"')]
-    found = scanned(text.encode())
-    assert found.partial == [(11, "stateOperators,sources,sink")]
-    (row,) = found.table.to_pylist()
-    assert [operator["commit_ms"] for operator in row["operators"]] == [90]
-
-
 OFFSETS = {
     "a name": '"endOffset" : _END_OFFSET,',
     "a call": '"endOffset" : json.dumps(end),',
@@ -221,26 +217,11 @@ def test_records_that_name_no_batch_are_no_copies_of_each_other() -> None:
     assert (len(merged.batches), merged.duplicates) == (2, 2)
 
 
-def test_text_without_a_record_gives_none() -> None:
-    assert of_fragment(Fragment("{'color': 'red', 'size': 5}")) is None
-    assert of_fragment(Fragment("")) is None
-
-
-def rows_of(*texts: str) -> Scanned:
-    return scanned("\n".join(texts).encode())
-
-
-def test_a_whole_record_is_not_partial_and_stays_beside_a_partial_one() -> None:
+def test_a_whole_record_stays_beside_a_partial_one_in_one_piece_and_in_blocks() -> None:
     first, second, third = made()
-    found = rows_of("one", pretty(first), "two", pretty(second)[:-2], "three", pretty(third))
-    assert (found.batch_ids, found.partial) == ([10, 12], [(11, "")])
-
-
-def test_blocks_give_what_one_piece_gives() -> None:
-    first, second, third = made()
-    raw = "\n".join(["one", pretty(first), "two", pretty(second)[:HEAD], "three", pretty(third)]).encode()
-    whole, parts = scanned(raw), scanned(raw, 500)
-    assert (parts.batch_ids, parts.partial) == (whole.batch_ids, whole.partial)
+    raw = "\n".join(["one", pretty(first), "two", pretty(second)[:-2], "three", pretty(third)]).encode()
+    for found in (scanned(raw), scanned(raw, 500)):
+        assert (found.batch_ids, found.partial) == ([10, 12], [(11, "")])
 
 
 @pytest.mark.parametrize(("opens", "closes"), [('String text = "', '";'), ('let text = r#"', '"#;'), ("text = '", "'")])

@@ -150,19 +150,19 @@ def test_a_job_of_anybody_is_not_the_drivers_time(tmp_path: Path, end: int, hidd
     assert sum(row[part.name] or 0 for part in PARTS if row[part.name] == row[part.name]) == 800
 
 
-KEPT = {
-    "RDD ID": 7,
-    "Name": "Project",
-    "Number of Partitions": 1,
-    "Storage Level": {"Use Disk": True, "Use Memory": True},
-}
+LEVEL = {"Use Disk": True, "Use Memory": True}
+KEPT = {"RDD ID": 7, "Name": "Project", "Number of Partitions": 1, "Storage Level": LEVEL}
 
 
-def test_a_batch_that_is_kept_is_read_once(tmp_path: Path) -> None:
-    reads = [job(number, 3000 + 150 * number, named(3), **KEPT) for number in (1, 2, 3)]
-    stages, parts = read(tmp_path, *reads, progress(3))
-    assert list(stages["kind"]) == ["source_read", "result", "result"]
-    assert list(parts["reads"]) == [1]
+@pytest.mark.parametrize(("more", "reads"), [({}, 1), ({"Failure Reason": "lost"}, 2), ({"Number of Tasks": 0}, 2)])
+def test_a_batch_that_is_kept_is_read_once_and_again_where_it_was_not_computed_whole(
+    tmp_path: Path, more: dict[str, Any], reads: int
+) -> None:
+    jobs = [job(number, 3000 + 150 * number, named(3), **KEPT) for number in (1, 2, 3)]
+    jobs[0][2]["Stage Info"].update(more)
+    stages, parts = read(tmp_path, *jobs, progress(3))
+    assert list(stages["kind"]) == ["source_read"] * reads + ["result"] * (3 - reads)
+    assert list(parts["reads"]) == [reads]
 
 
 def test_a_stage_that_reads_a_table_beside_the_stream_does_not_tell_how_long_the_table_took(tmp_path: Path) -> None:
@@ -175,14 +175,6 @@ def test_a_stage_that_reads_a_table_beside_the_stream_does_not_tell_how_long_the
     assert (list(stages["kind"]), parts["other_ms"].isna().all()) == ([None], True)
     stages, _ = read(tmp_path, union, table, progress(3))
     assert list(stages["kind"]) == [None, "other"]
-
-
-@pytest.mark.parametrize("more", [{"Failure Reason": "lost"}, {"Number of Tasks": 0}])
-def test_what_was_not_computed_whole_is_read_again(tmp_path: Path, more: dict[str, Any]) -> None:
-    first, second = (job(number, 3000 + 150 * number, named(3), **KEPT) for number in (1, 2))
-    first[2]["Stage Info"].update(more)
-    stages, _ = read(tmp_path, first, second, progress(3))
-    assert list(stages["kind"]) == ["source_read", "source_read"]
 
 
 @pytest.mark.parametrize("between", [0, 2100])
@@ -208,10 +200,8 @@ def test_slots_are_those_of_the_time_when_a_stage_was_submitted(tmp_path: Path) 
 
 
 def test_without_slots_nobody_is_told_to_hold_them(tmp_path: Path) -> None:
-    mine, theirs = (
-        job(1, 3100, named(3)),
-        job(2, 3200, named(3) | {"sql.streaming.queryId": OTHER, "spark.jobGroup.id": OTHER}),
-    )
+    mine = job(1, 3100, named(3))
+    theirs = job(2, 3200, named(3) | {"sql.streaming.queryId": OTHER, "spark.jobGroup.id": OTHER})
     mine[1] = task(1, 3190)
     theirs[1] = task(2, 3105)
     for slots, wait in ((executor("1", 10), 0), ([], None)):

@@ -15,6 +15,8 @@ from advisor.errors import CatalogueError, InputError
 from advisor.sources.sightings.errors import known_error, known_errors
 
 RUN = "[id = 6d8b2f1e-55c1-4a66-9e08-0c2f8f5d1a01, runId = 0b3c9a77-1111-4b6e-8a43-f0b4a6a2c901]"
+TERMINATED = f"25/03/01 09:00:01 ERROR MicroBatchExecution: Query pay {RUN} terminated with error\n"
+REFUSED = "Sink ForeachBatchSink does not support async progress tracking"
 PRINTED: list[list[str]] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
 
 
@@ -62,37 +64,24 @@ def test_a_file_of_known_errors_that_is_not_right_is_refused(
         known_errors.__wrapped__()
 
 
-def test_what_follows_the_error_s_own_lines_is_not_read_as_it(tmp_path: Path) -> None:
-    text = (
-        f"25/03/01 09:00:01 ERROR MicroBatchExecution: Query pay {RUN} terminated with error\nmine.Error: no table x\n"
-        "25/03/01 09:00:02 ERROR Main: java.lang.OutOfMemoryError: Java heap space\n"
-    )
-    assert judged(tmp_path, text).value("known_error") is None
-
-
 @pytest.mark.parametrize(
     "text",
     [
-        f"25/03/01 09:00:01 ERROR MicroBatchExecution: Query pay {RUN} terminated with error\n"
-        "java.lang.IllegalArgumentException: Sink ForeachBatchSink does not support async progress tracking\n\tat x",
-        "Traceback (most recent call last):\npyspark.errors.exceptions.captured.IllegalArgumentException: "
-        "Sink ForeachBatchSink does not support async progress tracking\n",
-        "\tat com.example.Pay.main(Pay.scala:41)\nCaused by: java.lang.IllegalArgumentException: Sink ForeachBatchSink "
-        "does not support async progress tracking\n\tat org.apache.spark.sql.X.run(X.scala:1)\n\t... 12 more\n",
-        f"pyspark.errors.StreamingQueryException: [STREAM_FAILED] Query {RUN} terminated with exception: "
-        "Sink ForeachBatchSink does not support async progress tracking\n",
-        "org.apache.spark.sql.streaming.StreamingQueryException: Sink ForeachBatchSink does not support async progress "
-        f"tracking\n=== Streaming Query ===\nIdentifier: agg {RUN}\n",
+        f"{TERMINATED}java.lang.IllegalArgumentException: {REFUSED}\n\tat x",
+        f"Traceback (most recent call last):\npyspark.errors.exceptions.captured.IllegalArgumentException: {REFUSED}\n",
+        f"\tat com.example.Pay.main(Pay.scala:41)\nCaused by: java.lang.IllegalArgumentException: {REFUSED}\n"
+        "\tat org.apache.spark.sql.X.run(X.scala:1)\n\t... 12 more\n",
+        f"pyspark.errors.StreamingQueryException: [STREAM_FAILED] Query {RUN} terminated with exception: {REFUSED}\n",
+        f"org.apache.spark.sql.streaming.StreamingQueryException: {REFUSED}\n=== Streaming Query ===\n"
+        f"Identifier: agg {RUN}\n",
     ],
     ids=["log", "traceback", "cause", "exception with the run", "exception above the run"],
 )
 def test_a_refusal_without_progress_is_told_with_its_cure(tmp_path: Path, text: str) -> None:
     query = judged(tmp_path, text)
-    assert query.state == "dead"
-    assert query.best_step.rule == "ER001"
-    assert query.verdict.startswith("The query stopped with an error: ")
-    assert "It accepts Kafka, console, memory and noop" in query.verdict
-    assert "this sink cannot have it" in query.verdict
+    assert (query.state, query.best_step.rule) == ("dead", "ER001")
+    for words in ("The query stopped with an error: ", "It accepts Kafka, console, memory and noop", "cannot have it"):
+        assert words in query.verdict
 
 
 def test_two_queries_with_different_errors_need_different_changes(tmp_path: Path) -> None:
@@ -100,9 +89,7 @@ def test_two_queries_with_different_errors_need_different_changes(tmp_path: Path
         ("Sink X does not support async progress tracking", "java.lang.OutOfMemoryError: x")
     ):
         run = RUN.replace("6d8b2f1e", f"6d8b2f1{number}").replace("0b3c9a77", f"0b3c9a7{number}")
-        (tmp_path / f"{number}.log").write_text(
-            f"ERROR MicroBatchExecution: Query {run} terminated with error\n{error}\n"
-        )
+        (tmp_path / f"{number}.log").write_text(f"{TERMINATED.replace(RUN, run)}{error}\n")
     cures = {change.do for change in analyze_fleet(tmp_path).changes}
     assert cures == {
         "Leave asynchronous progress tracking out: this sink cannot have it",
@@ -110,12 +97,11 @@ def test_two_queries_with_different_errors_need_different_changes(tmp_path: Path
     }
 
 
-def test_an_error_that_is_not_known_gets_no_cure(tmp_path: Path) -> None:
-    query = judged(
-        tmp_path, f"ERROR MicroBatchExecution: Query pay {RUN} terminated with error\nmine.Error: no table x"
-    )
+def test_an_error_that_is_not_known_gets_no_cure_and_what_follows_its_lines_is_not_read_as_it(tmp_path: Path) -> None:
+    later = "25/03/01 09:00:02 ERROR Main: java.lang.OutOfMemoryError: Java heap space\n"
+    query = judged(tmp_path, f"{TERMINATED}mine.Error: no table x\n{later}")
     assert query.terminated.error == "mine.Error: no table x"
-    assert query.best_step is None
+    assert (query.value("known_error"), query.best_step) == (None, None)
 
 
 LOST = "Some data may have been lost because they are not available in Kafka any more; either the data was aged out"
@@ -127,41 +113,22 @@ LOST = "Some data may have been lost because they are not available in Kafka any
         f"25/03/01 09:00:01 WARN KafkaMicroBatchStream: {LOST}\n",
         f"WARN KafkaMicroBatchStream: {LOST}\n",
         "java.lang.OutOfMemoryError: Java heap space\n\tat com.example.Report.run(Report.java:1)\n",
-        "We fixed `IllegalArgumentException: Sink X does not support async progress tracking` last year.\n",
-        '.option("asyncProgressTrackingEnabled", "true")  # IllegalArgumentException: Sink X does not support async '
-        "progress tracking\n",
+        f"We fixed `IllegalArgumentException: {REFUSED}` last year.\n",
+        f'.option("asyncProgressTrackingEnabled", "true")  # IllegalArgumentException: {REFUSED}\n',
+        '.option("asyncProgressTrackingEnabled", "true")\nAsyncProgressTrackingMicroBatchExecution: x\n',
     ],
-    ids=["warning", "bare warning", "another job", "prose", "code"],
+    ids=["warning", "bare warning", "another job", "prose", "code", "an option in Spark's spelling"],
 )
 def test_what_spark_but_warns_of_or_another_job_died_of_is_no_end(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "other.log"
-    path.write_text(text)
     with pytest.raises(InputError, match="no streaming progress"):
-        analyze(path)
+        judged(tmp_path, text)
 
 
 def test_a_stack_trace_beside_a_log_is_no_query(tmp_path: Path) -> None:
     error = "java.lang.IllegalStateException: batch 41 doesn't exist\n"
     (tmp_path / "a.txt").write_text(error)
-    (tmp_path / "b.log").write_text(f"25/03/01 09:00:01 ERROR MicroBatchExecution: Query p {RUN} terminated with error")
+    (tmp_path / "b.log").write_text(TERMINATED.rstrip())
     assert only(analyze(tmp_path)).value("missing_batch") is None
-
-
-def test_an_error_that_a_running_query_outlived_ends_nothing(tmp_path: Path) -> None:
-    text = (
-        f"25/03/01 09:00:00 INFO MicroBatchExecution: Starting pay {RUN}. Use file:/c to store the query checkpoint.\n"
-        "25/03/01 09:00:01 ERROR Executor: Exception in task 0.0\njava.lang.OutOfMemoryError: Java heap space\n"
-    )
-    query = judged(tmp_path, text)
-    assert query.state == "no_data"
-    assert query.best_step is None
-
-
-def test_options_in_spark_s_spelling_are_none_that_it_ignores(tmp_path: Path) -> None:
-    path = tmp_path / "pasted.txt"
-    path.write_text('.option("asyncProgressTrackingEnabled", "true")\nAsyncProgressTrackingMicroBatchExecution: x\n')
-    with pytest.raises(InputError):
-        analyze(path)
 
 
 @pytest.mark.parametrize(
@@ -173,7 +140,7 @@ def test_options_in_spark_s_spelling_are_none_that_it_ignores(tmp_path: Path) ->
 )
 def test_a_gap_after_asynchronous_tracking_is_cured_by_it(tmp_path: Path, logger: str, words: str) -> None:
     error = "java.lang.IllegalStateException: batch 41 doesn't exist\n\tat x.populateStartOffsets(x.scala:460)\n"
-    text = f"25/03/01 09:00:01 ERROR {logger}: Query pay {RUN} terminated with error\n{error}{words}\n"
+    text = f"{TERMINATED.replace('MicroBatchExecution', logger)}{error}{words}\n"
     assert judged(tmp_path, text).best_step.step == "async-progress-on-again"
 
 
@@ -197,45 +164,43 @@ def test_an_event_log_whose_first_batch_still_runs_holds_no_broken_record(tmp_pa
     assert "the first one may still have run" in query.verdict
 
 
-SHUT_DOWN = (
-    f"26/01/20 11:46:02 ERROR MicroBatchExecution: Query {RUN} terminated with error\n"
-    "org.apache.spark.SparkException: Job 88 cancelled because SparkContext was shut down\n"
-)
+SHUT_DOWN = f"{TERMINATED}org.apache.spark.SparkException: Job 88 cancelled because SparkContext was shut down\n"
 BEHIND = (
     "26/01/20 11:4%d:00 WARN ProcessingTimeExecutor: Current batch is falling behind. The trigger interval is 10000 "
     "milliseconds, but spent %d milliseconds\n"
 )
+STARTED = (
+    f"25/03/01 09:00:00 INFO MicroBatchExecution: Starting pay {RUN}. Use file:/c to store the query checkpoint.\n"
+)
+OUTLIVED = "25/03/01 09:00:01 ERROR Executor: Exception in task 0.0\njava.lang.OutOfMemoryError: Java heap space\n"
+UNWRITTEN = (
+    "2026-01-30 15:02:11 [main] INFO  org.apache.spark.SparkContext - Running Spark version 3.4.2\n"
+    "2026-01-30 15:02:15 [main] ERROR o.a.s.s.e.streaming.StreamMetadata - Error writing stream metadata "
+    "StreamMetadata(6d8b2f1e-55c1-4a66-9e08-0c2f8f5d1a01) to file:/C:/tmp/metadata\n"
+    "java.lang.RuntimeException: java.io.FileNotFoundException: HADOOP_HOME and hadoop.home.dir are unset.\n"
+)
 
 
-def test_an_application_that_was_shut_down_in_a_batch_is_no_failure_of_its_query(tmp_path: Path) -> None:
-    query = judged(tmp_path, SHUT_DOWN)
-    assert (query.state, query.best_step.rule) == ("no_data", "ER002")
-    assert query.value("terminated_error") is None
-
-
-def test_falling_behind_comes_before_how_the_log_ends(tmp_path: Path) -> None:
-    query = judged(tmp_path, BEHIND % (1, 29_000) + BEHIND % (2, 50_000) + SHUT_DOWN)
-    assert query.best_step is None
-    assert "longer than their interval of 10.0 s" in query.verdict
-
-
-def test_a_query_that_could_not_write_its_metadata_never_started(tmp_path: Path) -> None:
-    text = (
-        "2026-01-30 15:02:11 [main] INFO  org.apache.spark.SparkContext - Running Spark version 3.4.2\n"
-        "2026-01-30 15:02:15 [main] ERROR o.a.s.s.e.streaming.StreamMetadata - Error writing stream metadata "
-        "StreamMetadata(3a5e7c90-1b2d-4f68-9c04-8e7d6a5b3f21) to file:/C:/tmp/metadata\n"
-        "java.lang.RuntimeException: java.io.FileNotFoundException: HADOOP_HOME and hadoop.home.dir are unset.\n"
-    )
+@pytest.mark.parametrize(
+    ("text", "state", "rule", "says"),
+    [
+        (STARTED + OUTLIVED, "no_data", None, ""), (SHUT_DOWN, "no_data", "ER002", ""),
+        (BEHIND % (1, 29_000) + BEHIND % (2, 50_000) + SHUT_DOWN, "no_data", None, "longer than their interval of"),
+        (UNWRITTEN, "dead", "ER001", ""),  # it never started
+    ],
+    ids=["outlived", "shut down in a batch", "falling behind comes first", "metadata that could not be written"],
+)  # fmt: skip
+def test_how_a_log_without_progress_ends(tmp_path: Path, text: str, state: str, rule: str | None, says: str) -> None:
     query = judged(tmp_path, text)
-    assert query.id == "3a5e7c90-1b2d-4f68-9c04-8e7d6a5b3f21"
-    assert query.best_step.rule == "ER001"
+    assert (query.state, query.best_step and query.best_step.rule) == (state, rule)
+    assert says in query.verdict and RUN[6:42] == query.id
+    assert (query.value("terminated_error") is None) == (state != "dead")
 
 
 def test_a_call_that_failed_tells_its_last_cause(tmp_path: Path) -> None:
     text = (
-        f"26/03/18 03:46:44 ERROR MicroBatchExecution: Query {RUN} terminated with error\n"
-        "py4j.Py4JException: An exception was raised by the Python Proxy. Return Message: Traceback (most recent call "
-        "last):\n"
+        f"{TERMINATED}py4j.Py4JException: An exception was raised by the Python Proxy. Return Message: Traceback (most "
+        "recent call last):\n"
         '  File "/srv/visits.py", line 88, in write\n'
         "py4j.protocol.Py4JJavaError: An error occurred while calling o95.save.\n: org.apache.spark.SparkException: x\n"
         "Caused by: org.postgresql.util.PSQLException: ERROR: value too long for type character varying(4)\n"

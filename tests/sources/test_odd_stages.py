@@ -16,8 +16,14 @@ import pytest
 import zstandard
 
 import advisor
+from advisor.batches import to_pandas
+from advisor.catalogue import Catalogue
+from advisor.contract import as_json
+from advisor.report import assemble
+from advisor.sources import files
 
 SAMPLES = Path(__file__).parents[2] / "sample_progress"
+BESIDE = SAMPLES / "LG001/progress-lines-4.3.0/progress.jsonl"
 ODD = ["-5", "²", "9" * 23, "9" * 5000, str(2**63 - 1), "1.2.3", "1,234.5", "nan"]
 IN_EVENTS = [
     rb'"Completion Time":(\d+)', rb'"Submission Time":(\d+)', rb'"Number of Tasks":(\d+)', rb'"Job ID":(\d+)',
@@ -53,52 +59,30 @@ def with_odd(text: bytes, place: bytes, value: str) -> bytes:
     return changed
 
 
-def judged(folder: Path, name: str, text: bytes) -> None:
-    (folder / name).write_bytes(text)
-    report = advisor.analyze([folder / name, SAMPLES / "LG001/progress-lines-4.3.0/progress.jsonl"], stages=True)
-    assert json.loads(report.to_json())["input"]["events"] >= 80
-    advisor.read_stages(folder / name, parts=True)
-
-
-@pytest.mark.parametrize("place", IN_EVENTS)
+@pytest.mark.parametrize("place", [*IN_EVENTS, *IN_LINES])
 @pytest.mark.parametrize("value", ODD)
-def test_an_event_log(tmp_path: Path, place: bytes, value: str) -> None:
-    judged(tmp_path, "app.events", with_odd(event_log(), place, value))
+def test_a_line_with_an_odd_value(tmp_path: Path, catalogue: Catalogue, place: bytes, value: str) -> None:
+    log = event_log() if place in IN_EVENTS else driver_log()
+    (tmp_path / "odd.log").write_bytes(with_odd(log, place, value))
+    reading = files.read([tmp_path / "odd.log", BESIDE], stages=True)
+    assert json.loads(as_json(assemble(reading, catalogue)))["input"]["events"] >= 80
+    assert [len(to_pandas(table)) for table in reading.tables.values()] == [*map(len, reading.tables.values())]
 
 
-@pytest.mark.parametrize("place", IN_LINES)
-@pytest.mark.parametrize("value", ODD)
-def test_a_driver_log(tmp_path: Path, place: bytes, value: str) -> None:
-    judged(tmp_path, "driver.log", with_odd(driver_log(), place, value))
-
-
-LENGTHS = [
-    (rb" took ([\d.]+) ms", "999999999999.9"),
-    (rb"finished in (\d+) ms", "999999999"),
-    (rb"\(TID \d+\) in (\d+) ms", "999999999999999"),
-]
-
-
-def fine_log() -> bytes:
-    (log,) = SAMPLES.glob("SK009/file-sink-compaction-4.3.0/driver-ms.log.gz")
-    return gzip.decompress(log.read_bytes())
-
-
-@pytest.mark.parametrize(("place", "value"), LENGTHS)
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (rb" took ([\d.]+) ms", "999999999999.9"), (rb"finished in (\d+) ms", "999999999"),
+        (rb"\(TID \d+\) in (\d+) ms", "999999999999999"),
+    ],
+)  # fmt: skip
 def test_what_outlasts_its_trigger_opens_no_batch_and_is_told(tmp_path: Path, place: bytes, value: str) -> None:
-    (tmp_path / "driver.log").write_bytes(with_odd(fine_log(), place, value))
-    report = advisor.analyze([tmp_path / "driver.log"], stages=True).typed
-    (query,) = report.queries
+    log = gzip.decompress((SAMPLES / "SK009/file-sink-compaction-4.3.0/driver-ms.log.gz").read_bytes())
+    (tmp_path / "driver.log").write_bytes(with_odd(log, place, value))
+    (query,) = advisor.analyze(tmp_path / "driver.log", stages=True).typed.queries
     (said,) = (finding.says for finding in query.findings if finding.rule == "DQ001")
     assert said.startswith("Jobs, stages or tasks outlast the trigger in ")
     assert query.inside is None
-
-
-def test_in_a_recorded_log_nothing_outlasts_its_trigger(tmp_path: Path) -> None:
-    (tmp_path / "driver.log").write_bytes(fine_log())
-    parts = advisor.read_stages(tmp_path / "driver.log", parts=True)
-    assert len(parts)
-    assert not parts["too_long"].any()
 
 
 STRUCTURED = SAMPLES / "LG001/structured-log-4.0.0/structured.log.gz"

@@ -49,9 +49,7 @@ def test_stages_that_are_open_at_once_take_little_room(time: str) -> None:
     tracemalloc.stop()
     assert most < 40e6
     assert [attempt.job and attempt.job.job for attempt in work.attempts] == list(range(MANY))
-    assert {attempt.numbers.get("python_ms") for attempt in work.attempts} == {
-        None
-    }  # whose lines they are nobody knows
+    assert {attempt.numbers.get("python_ms") for attempt in work.attempts} == {None}  # nobody knows whose they are
 
 
 def begun(number: int) -> LoggedJob:
