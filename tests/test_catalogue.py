@@ -81,7 +81,7 @@ def test_odd_values_at_any_place_are_problems_and_never_another_error(tmp_path: 
 
 
 def test_a_teams_own_rules_come_beside_the_shipped_ones(tmp_path: Path, catalogue: Catalogue) -> None:
-    loaded = load([own(tmp_path / "own", RULE)])
+    loaded = load([own(tmp_path / "own", RULE), rules_directory()])  # which is read once
     assert loaded.rules.keys() == catalogue.rules.keys() | {"XX001"}
     rule = loaded.rules["XX001"]
     assert (rule.file, rule.steps[0].home) == ("own/XX001-own-rule.yaml", "XX001")
@@ -140,21 +140,13 @@ def test_yaml_hides_nothing_and_a_missing_directory_is_named(tmp_path: Path) -> 
             load([place])
 
 
-def test_yes_and_no_are_words(tmp_path: Path) -> None:
-    text = yaml.safe_dump(changed("examples.0.expect.steps", {"do-it": "yes"})).replace("'yes'", "yes")
+def test_yes_and_no_are_words_and_falling_levels_mean_that_less_is_worse(tmp_path: Path, catalogue: Catalogue) -> None:
+    falling = changed("examples.0.expect.steps", {"do-it": "yes"}) | {"levels": {"low": 10, "medium": 5, "high": 1}}
+    text = yaml.safe_dump(falling).replace("'yes'", "yes")
     (tmp_path / "XX001-own-rule.yaml").write_text(text, encoding="utf-8")
     rule = load([tmp_path]).rules["XX001"]
+    assert (rule.falling, catalogue.rules["LG001"].falling) == (True, False)
     assert {answer for example in rule.examples for answer in example.expect.steps.values()} == {"yes"}
-
-
-def test_a_directory_that_is_named_twice_is_read_once(catalogue: Catalogue) -> None:
-    assert load([rules_directory()]).rules.keys() == catalogue.rules.keys()
-
-
-def test_falling_levels_mean_that_less_is_worse(tmp_path: Path) -> None:
-    rule = changed("levels", {"low": 10, "medium": 5, "high": 1})
-    assert load([own(tmp_path / "own", rule)]).rules["XX001"].falling
-    assert not load().rules["LG001"].falling
 
 
 def test_a_step_is_borrowed_with_its_own_conditions_and_its_undo_is_a_step(catalogue: Catalogue) -> None:

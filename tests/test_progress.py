@@ -71,10 +71,7 @@ def test_phases_that_have_no_field_are_kept() -> None:
     durations = an_event()["durationMs"] | {"newPhase": 7, "commitBatch": 5}
     event = decoded(an_event(durationMs=durations))
     assert event.duration_ms.other == {"newPhase": 7}
-    assert event.duration_ms.commit_batch == 5
-
-
-def test_idle_is_the_absence_of_add_batch() -> None:
+    assert (event.duration_ms.commit_batch, event.idle) == (5, False)
     assert decoded(an_event(durationMs={"triggerExecution": 3, "latestOffset": 2})).idle
 
 
@@ -121,16 +118,15 @@ def test_what_breaks_an_event(changed: dict[str, Any], reason: str) -> None:
         decoded(an_event(**changed))
 
 
-@pytest.mark.parametrize("raw", [b"", b"{}", b"[]", b"5", b"null", b"{", b'"x"', b"\xff", b"{'a': 1}", b"{'a': f()}"])
+CALL = repr(an_event()).replace("'made'", "__import__('os').getcwd()").encode()
+
+
+@pytest.mark.parametrize(
+    "raw", [b"", b"{}", b"[]", b"5", b"null", b"{", b'"x"', b"\xff", b"{'a': 1}", b"{'a': f()}", CALL]
+)
 def test_what_is_no_event(raw: bytes) -> None:
     with pytest.raises(Broken):
         decode(raw)
-
-
-def test_nothing_runs_in_a_python_literal() -> None:
-    text = repr(an_event()).replace("'made'", "__import__('os').getcwd()")
-    with pytest.raises(Broken):
-        decode(text.encode())
 
 
 def test_python_names_of_values() -> None:
@@ -156,13 +152,9 @@ def test_deep_nesting_is_broken_and_not_a_crash(opening: str, closing: str) -> N
 
 def test_an_event_before_2_1_was_released() -> None:
     old = {
-        "id": 0,
-        "timestamp": 1772330400000,
-        "numRecords": 5,
-        "durationMs": {"triggerExecution": 9, "addBatch": 4},
-        "currentWatermark": 0,
-        "sources": [{"description": "x", "numRecords": 5}],
-    }
+        "id": 0, "timestamp": 1772330400000, "numRecords": 5, "durationMs": {"triggerExecution": 9, "addBatch": 4},
+        "currentWatermark": 0, "sources": [{"description": "x", "numRecords": 5}],
+    }  # fmt: skip
     event = from_object(old)
     assert (event.id, event.run_id, event.timestamp) == ("0", "0", "2026-03-01T02:00:00.000Z")
     assert event.num_input_rows == 5
@@ -191,37 +183,22 @@ def test_what_looks_like_an_event() -> None:
         ("2026-03-01T03:30:00.123456+01:30", "2026-03-01T02:00:00.123Z"),
         (1772330400000, "2026-03-01T02:00:00.000Z"),
         ("1772330400000", "2026-03-01T02:00:00.000Z"),
-        (1772330400, "2026-03-01T02:00:00.000Z"),
-        ("1772330400", "2026-03-01T02:00:00.000Z"),
-        (1772330400.3, "2026-03-01T02:00:00.300Z"),
-        ("1772330400.300", "2026-03-01T02:00:00.300Z"),
-        (1772330400300000, "2026-03-01T02:00:00.300Z"),
-        (1772330400300000000, "2026-03-01T02:00:00.300Z"),
-        (0, "1970-01-01T00:00:00.000Z"),
-        ("2026-03-01 02:00:00", "2026-03-01T02:00:00.000Z"),
-        ("2026-03-01T02:00:00.3", "2026-03-01T02:00:00.300Z"),
-        ("2026-03-01 02:00:00.300 UTC", "2026-03-01T02:00:00.300Z"),
-        ("2026/03/01 02:00:00", "2026-03-01T02:00:00.000Z"),
-        ("22/11/2026 10:00:00", None),
-        ("0001-01-01T00:00:00.000Z", "0001-01-01T00:00:00.000Z"),
-        ("0001-01-01T00:00:00.000+05:00", None),
-        ("2026-02-30T00:00:00.000Z", None),
+        *((each, "2026-03-01T02:00:00.000Z")
+          for each in (1772330400, "1772330400", "2026-03-01 02:00:00", "2026/03/01 02:00:00")),
+        *((each, "2026-03-01T02:00:00.300Z") for each in (
+            1772330400.3, "1772330400.300", 1772330400300000, 1772330400300000000, "2026-03-01T02:00:00.3",
+            "2026-03-01 02:00:00.300 UTC",
+        )),
+        (0, "1970-01-01T00:00:00.000Z"), ("0001-01-01T00:00:00.000Z", "0001-01-01T00:00:00.000Z"),
         ("+292278994-08-17T07:12:55.807Z", "9999-12-31T23:59:59.999Z"),
         ("58831-01-12 00:00:00", "9999-12-31T23:59:59.999Z"),
-        ("-58831-01-12T00:00:00.000Z", None),
-        ("2026-03-01", None),
-        (10**30, None),
-        (10**400, None),
-        (-(10**400), None),
-        ("9" * 401, None),
-        (f"{'9' * 401}.5", None),
-        (-1, None),
-        (float("nan"), None),
-        (True, None),
-        (None, None),
-        ([], None),
+        *((each, None) for each in (
+            "22/11/2026 10:00:00", "0001-01-01T00:00:00.000+05:00", "2026-02-30T00:00:00.000Z", "2026-03-01",
+            "-58831-01-12T00:00:00.000Z", 10**30, 10**400, -(10**400), "9" * 401, f"{'9' * 401}.5", -1, float("nan"),
+            True, None, [],
+        )),
     ],
-)
+)  # fmt: skip
 def test_points_in_time(value: object, instant: str | None) -> None:
     assert as_instant(value) == instant
 

@@ -41,11 +41,6 @@ def test_a_new_rule_is_in_order_and_answers_its_own_examples(team: Path) -> None
     assert [line.split()[0] for line in tested.output.splitlines()] == ["ok", "ok", "ok"]
 
 
-def test_a_rule_of_a_family_lands_in_its_folder(tmp_path: Path) -> None:
-    (tmp_path / "planning").mkdir()
-    assert write_new("PL009", "x", tmp_path, load()) == tmp_path / "planning" / "PL009-x.yaml"
-
-
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
@@ -91,15 +86,11 @@ def test_an_id_is_given_once(tmp_path: Path, id: str, said: str) -> None:
     assert said in str(refused.value)
 
 
-def test_where_the_directory_is_missing_it_says_so(tmp_path: Path) -> None:
+def test_where_a_new_rule_is_written(tmp_path: Path) -> None:
+    (tmp_path / "planning").mkdir()
+    assert write_new("PL009", "x", tmp_path, load()) == tmp_path / "planning" / "PL009-x.yaml"
     with pytest.raises(UsageError, match="there is no such directory"):
         write_new("MY001", "x", tmp_path / "none", load())
-
-
-def test_an_unknown_rule_is_suggested() -> None:
-    assert "did you mean 'LG001'?" in asked("test", "LG01").output
-
-
-def test_every_free_id_makes_a_rule_of_that_id() -> None:
     assert free("MY", load()) == "MY001"
     assert "id: MY001\nslug: some-words\n" in skeleton("MY001", "some-words")
+    assert "did you mean 'LG001'?" in asked("test", "LG01").output

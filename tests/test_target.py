@@ -49,10 +49,6 @@ def ids(found: Target) -> list[str]:
     return [one.step for one in found.steps]
 
 
-def test_without_a_target_nothing_is_told() -> None:
-    assert target(window([ROW] * 60, trigger="unspecified"), []) is None
-
-
 def test_what_is_reached_could_be_cheaper() -> None:
     """A record waits its batch and, at p99, 0.99 of the interval; without a fit a batch grows with the interval."""
     found = wanted("p99", 3000, LOGS)
@@ -60,6 +56,7 @@ def test_what_is_reached_could_be_cheaper() -> None:
     assert found.now is not None and found.now.p99 == pytest.approx(330 + 0.99 * 400, abs=5)
     assert found.longest_interval_ms is not None and 1000 < found.longest_interval_ms < 2700
     assert wanted("p99", 740).longest_interval_ms is None
+    assert target(window([ROW] * 60, trigger="unspecified"), []) is None
 
 
 @pytest.mark.parametrize(
@@ -88,6 +85,8 @@ def test_the_fewest_steps_reach_it_and_each_says_what_it_leaves() -> None:
     assert all(taken.low <= taken.after.p99 <= taken.high for taken in both.steps)
 
 
+UNMEASURED = step("looks", Promise(0, None, 350), "skew_ms", ("addBatch",), semantics="unchanged")
+LOSES = step("loses", Promise(200, 300, 350), "skew_ms", ("addBatch",), takes="new_checkpoint", legal="if")
 UNSURE = replace(STATE, saves_ms=Promise(0, 150, 200), saves_latency_ms=None)
 
 
@@ -96,6 +95,7 @@ UNSURE = replace(STATE, saves_ms=Promise(0, 150, 200), saves_latency_ms=None)
     [
         ("p50", 550, (), "reached"), ("p99", 550, (), "not reached"),  # the median may be the target
         ("p99", 600, (UNSURE,), "may be reached"),  # by a step that may save nothing
+        ("p99", 300, (UNMEASURED,), "may be reached"),
     ],
 )  # fmt: skip
 def test_the_verdict(stat: str, ms: float, steps: tuple[Advice, ...], verdict: str) -> None:
@@ -178,11 +178,20 @@ def test_with_a_target_the_first_step_is_the_one_on_its_way(sample: str, ms: int
     assert (found.verdict, query.best_step.step) == (verdict, found.steps[0].step)
 
 
-def test_the_nearest_keeps_the_state_where_that_takes_a_good_part() -> None:
-    loses = step("loses", Promise(200, 300, 350), "skew_ms", ("addBatch",), takes="new_checkpoint", legal="if")
-    small = step("small", Promise(20, 30, 40), "skew_ms", ("addBatch",))
-    assert ids(wanted("p99", 50, loses, STATE)) == ["state"]
-    assert ids(wanted("p99", 50, loses, small)) == ["loses"]
+SMALL = step("small", Promise(20, 30, 40), "skew_ms", ("addBatch",))
+
+
+@pytest.mark.parametrize(
+    ("ms", "steps", "taken"),
+    [
+        # the nearest keeps the state where that takes a good part
+        (50, (LOSES, STATE), ["state"]), (50, (LOSES, SMALL), ["loses"]),
+        # a step that was never measured stands behind one that was
+        (600, (UNMEASURED, STATE), ["state"]), (300, (UNMEASURED,), ["looks"]),
+    ],
+)  # fmt: skip
+def test_the_steps_that_are_taken(ms: float, steps: tuple[Advice, ...], taken: list[str]) -> None:
+    assert ids(wanted("p99", ms, *steps)) == taken
 
 
 def test_the_median_is_never_above_the_p99_after_a_step() -> None:
@@ -192,13 +201,6 @@ def test_the_median_is_never_above_the_p99_after_a_step() -> None:
         (taken,) = wanted(stat, 50, little).steps
         assert taken.after.p50 <= taken.after.p99
         assert taken.low <= taken.after.at(stat) <= taken.high
-
-
-def test_what_was_never_measured_only_may_reach_it() -> None:
-    unmeasured = step("looks", Promise(0, None, 350), "skew_ms", ("addBatch",), semantics="unchanged")
-    found = wanted("p99", 300, unmeasured)
-    assert (found.verdict, found.steps[0].measured) == ("may be reached", False)
-    assert ids(wanted("p99", 600, unmeasured, STATE)) == ["state"]
 
 
 def test_what_is_out_of_reach_names_the_nearest_and_what_is_left() -> None:
