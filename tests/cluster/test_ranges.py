@@ -152,9 +152,8 @@ def test_runs_without_stages_are_judged_alike_group_by_group(family: str) -> Non
 def test_small_files_share_tasks_and_a_huge_one_is_divided() -> None:
     small = [units.Unit(f"{nth}.log", (units.File(nth, f"{nth}.log", 100_000),)) for nth in range(2_000)]
     huge = units.Unit("huge.log", (units.File(2_000, "huge.log", 1 << 30),))
-    planned = [
-        unit for log in [*small, huge] for unit in units.units(log, {"huge.log": units.Look(marked=True)}, 64 << 20)
-    ]
+    look = {"huge.log": units.Look(marked=True)}
+    planned = [unit for log in [*small, huge] for unit in units.units(log, look, 64 << 20)]
     found = units.tasks(planned, 64 << 20)
     sizes = [sum(unit.size + units.OPENING for unit in task) for task in found]
     assert sum(len(task) for task in found) == 2_000 + 16

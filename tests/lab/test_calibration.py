@@ -32,25 +32,16 @@ def test_a_case_is_judged_by_the_other_workloads() -> None:
     odd = [Saved("alike", 0.5)] * 5 + [Saved("other", 0.9)] * 4
     found = calibrated(odd, "offset_log_ms")
     assert found.error == pytest.approx(0.4) and (found.cases, found.workloads) == (9, 2)
-
-
-def test_one_workload_says_nothing_of_others() -> None:
     assert calibrated([Saved("alone", 0.5)] * 20, "offset_log_ms").error is None
 
 
 def trial(workload: str, saved: float, **other: Any) -> dict[str, Any]:
     """A trial of asynchronous progress with logs of 100 ms in batches of 200 ms."""
     return {
-        "case": {"workload": workload, "settings": "", "step": "async-progress"},
-        "spark": "4.3.0",
-        "on": "2026-11-22",
-        "before_ms": 200.0,
-        "saved_ms": saved,
-        "saved_between_ms": [saved - 2, saved + 2],
-        "runs": 8,
-        "metric_ms": {"name": "async_progress_saving_ms", "value": 100.0},
-        **other,
-    }
+        "case": {"workload": workload, "settings": "", "step": "async-progress"}, "spark": "4.3.0", "on": "2026-11-22",
+        "before_ms": 200.0, "saved_ms": saved, "saved_between_ms": [saved - 2, saved + 2], "runs": 8,
+        "metric_ms": {"name": "async_progress_saving_ms", "value": 100.0}, **other,
+    }  # fmt: skip
 
 
 def known() -> dict[str, dict[str, Any]]:
@@ -69,7 +60,7 @@ def test_what_is_left_out_is_not_in_the_calibration() -> None:
 def test_a_promise_is_broken_by_the_rule_of_compare() -> None:
     odd = known()["odd"]
     assert judged(odd, calibration(known(), without="odd")).verdict == "broken"
-    unsure = {**odd, "saved_between_ms": [-100, 200]}
+    unsure = odd | {"saved_between_ms": [-100, 200]}
     assert judged(unsure, calibration(known(), without="odd")).verdict == "cannot say yet"
     assert judged(known()["3"], calibration(known(), without="workload 3")).verdict == "kept"
 
