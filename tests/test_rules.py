@@ -54,8 +54,14 @@ def words_in(value: Any) -> Iterator[str]:
 
 
 @pytest.mark.parametrize(("rule", "example"), CASES, ids=[f"{rule.id} {example.name}" for rule, example in CASES])
-def test_an_example_is_answered_as_it_says(rule: Rule, example: Example) -> None:
+def test_an_example_is_answered_as_it_says(rule: Rule, example: Example, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = window(example)
+    monkeypatch.setattr("advisor.examples.window", lambda _: made)
     assert failures(rule, example) == []
+    finding = judge_rule(rule, made)
+    if isinstance(finding, Finding):
+        assert not re.search(r"\{|unknown", finding.says)
+        assert [step.id for step in finding.steps if "{" in step.costs + step.undo + step.check + step.do] == []
 
 
 @pytest.mark.parametrize("name", ["PY001", "PY002"])
@@ -102,16 +108,6 @@ def test_nothing_fires_on_a_healthy_query(catalogue: Catalogue, name: str) -> No
         }
     )
     assert [finding.says for finding in judge(window(example), catalogue).findings] == []
-
-
-def test_every_sentence_is_filled_and_every_number_found() -> None:
-    found = [judge_rule(rule, window(example)) for rule, example in CASES if example.expect.verdict == "fires"]
-    assert len(found) > len(SHIPPED.rules)
-    for finding in found:
-        assert isinstance(finding, Finding)
-        assert not re.search(r"\{|unknown", finding.says), finding.says
-        for step in finding.steps:
-            assert "{" not in step.costs + step.undo + step.check + step.do, step.id
 
 
 def test_the_second_computation_of_a_sorted_result_is_told_with_its_time() -> None:
