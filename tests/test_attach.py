@@ -23,9 +23,9 @@ from advisor.errors import UsageError
 from advisor.report import Asked, assemble
 from advisor.session import attach, onscreen, watch
 from advisor.session.notices import THRICE, TWICE, Watch
-from advisor.sources.listener import session as listened
 from tests.made import events, table
 from tests.sources.sessions import QUERY, RUN, batch, ended, idle, started
+from tests.test_report import Wanted
 from tests.views import reports
 
 pytest.importorskip("pyspark")
@@ -89,10 +89,6 @@ def test_the_report_is_what_the_same_judge_says_of_the_same_events() -> None:
     assert "LG001" in set(report.findings["rule"])
 
 
-def test_forms_of_events_are_those_of_pyspark() -> None:
-    assert listened.started_of(started()) == (QUERY, RUN, "made", "2026-03-01T02:00:00.000Z")
-
-
 def test_attached_twice_is_attached_once_and_the_later_wishes_count() -> None:
     spark = session()
     with attach(spark) as advisor:
@@ -100,6 +96,8 @@ def test_attached_twice_is_attached_once_and_the_later_wishes_count() -> None:
         assert spark.streams.listeners == [advisor]
         run(advisor, 30)
         assert advisor.report().queries[0]["facts"]["latency_target_ms"]["value"] == 50
+        with attach(session("other")) as other:  # a session has an advisor of its own
+            assert (len(advisor.progress()), len(other.progress())) == (30, 0)
 
 
 def test_attached_again_with_a_history_events_are_written_from_then_on(tmp_path: Path) -> None:
@@ -115,14 +113,6 @@ def test_attached_again_with_a_history_events_are_written_from_then_on(tmp_path:
         run(advisor, 17, first=15)
     kept = [list(read_progress(tmp_path / name)["batch_id"]) for name in ("one", "other")]
     assert kept == [[10, 11, 12, 13, 14], [15, 16]]
-
-
-def test_sessions_have_advisors_of_their_own() -> None:
-    one, other = session("one"), session("other")
-    with attach(one) as first, attach(other) as second:
-        run(first, 3)
-        assert len(first.progress()) == 3
-        assert len(second.progress()) == 0
 
 
 def test_after_detaching_nothing_is_left_and_what_was_heard_can_still_be_asked_for() -> None:
@@ -199,11 +189,18 @@ def test_what_is_no_running_session_is_refused(spark: Any, why: str) -> None:
         attach(spark)
 
 
-def test_on_finding_hears_of_a_finding_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_on_finding_hears_of_a_finding_once_and_may_ask_for_the_report() -> None:
     heard: list[Any] = []
-    with attach(session(), on_finding=heard.append) as advisor:
+    asked: set[int] = set()
+
+    def hear(notice: Any) -> None:
+        heard.append(notice)
+        asked.add(len(advisor.report().queries))
+
+    with attach(session(), on_finding=hear) as advisor:
         run(advisor, 200)
         advisor.report()
+    assert asked == {1}
     assert [(notice.change, notice.finding["rule"]) for notice in heard].count(("appeared", "LG001")) == 1
     assert "made" in str(heard[0])
 
@@ -225,9 +222,8 @@ def test_without_on_finding_a_line_goes_through_logging_and_what_goes_wrong_once
         advisor.report()
         for _ in range(3):
             advisor.recorder.trouble("history: token=abc: no space left")
-    said = [record.message for record in caplog.records]
-    assert any("LG001" in words for words in said)
-    assert said.count("history: token=*********(redacted) no space left") == 1 and "abc" not in str(said)
+    assert any("LG001" in words for words in caplog.messages)
+    assert caplog.messages.count("history: token=*********(redacted) no space left") == 1 and "abc" not in caplog.text
 
 
 def test_a_callback_that_raises_is_told_in_the_report_and_disturbs_nothing() -> None:
@@ -327,14 +323,6 @@ def test_watching_a_session_that_does_not_answer_ends_and_tells_why(monkeypatch:
     assert any(words.startswith("AttributeError") for words in advisor.recorder.problems)
 
 
-def test_a_callback_may_ask_for_the_report() -> None:
-    asked: list[int] = []
-    with attach(session(), on_finding=lambda notice: asked.append(len(advisor.report().queries))) as advisor:
-        run(advisor, 100)
-        advisor.report()
-    assert set(asked) == {1}
-
-
 def test_a_rule_that_fails_is_told_and_the_others_are_judged() -> None:
     class Failing:
         id = "XX001"
@@ -344,24 +332,10 @@ def test_a_rule_that_fails_is_told_and_the_others_are_judged() -> None:
 
     good = load()
     rules = Catalogue({"XX001": Failing(), **good.rules}, good.steps)  # type: ignore[dict-item]
-    (query,) = assemble(Reading.of(table(events([SLOW] * 60))), rules, Asked(wishes=_Nothing(), live=True)).queries
+    (query,) = assemble(Reading.of(table(events([SLOW] * 60))), rules, Asked(wishes=Wanted(), live=True)).queries
     assert query.findings
     (told,) = (skipped for skipped in query.skipped if skipped.rule == "XX001")
     assert "RuntimeError: a rule with a fault" in told.reason
-
-
-class _Nothing:
-    def facts(self, run: Any) -> dict[str, Any]:
-        return {}
-
-    def silenced(self, run: Any) -> list[Any]:
-        return []
-
-    def notes(self, run: Any) -> tuple[str, ...]:
-        return ()
-
-    def levels(self, run: Any) -> dict[str, Any]:
-        return {}
 
 
 def seen(level: str | None, explained_by: str | None = None) -> QueryEntry:
@@ -502,14 +476,9 @@ def test_it_shows_itself_as_text_and_as_html_in_which_nothing_is_markup() -> Non
     assert text.startswith("a session, ") and "walCommit" in text
 
 
-def test_an_advisor_without_a_query_shows_itself_too() -> None:
-    with attach(session()) as advisor:
-        assert "No query has been seen yet" in advisor._repr_html_()
-        assert repr(advisor)
-
-
 def test_what_listening_costs_is_told() -> None:
     with attach(session(), history=None) as advisor:
+        assert "No query has been seen yet" in advisor._repr_html_() and repr(advisor)
         run(advisor, 10)
         advisor.report()
         found = advisor.overhead()

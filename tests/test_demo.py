@@ -127,13 +127,11 @@ def test_without_the_extra_that_draws_it_the_demonstration_ends_with_how_to_get_
 @pytest.mark.parametrize(
     ("other", "applicable"),
     [
-        ({}, True),
-        ({"legal": "if"}, False),
-        ({"takes": "new_checkpoint"}, False),
+        ({}, True), ({"legal": "if"}, False), ({"takes": "new_checkpoint"}, False),
         ({"change": {"conf": {"spark.executor.cores": "4"}}}, False),
         ({"change": {"trigger": {"processing_time": "500"}}}, False),
     ],
-)
+)  # fmt: skip
 def test_only_what_a_restart_in_the_same_session_applies_is_applied(other: dict[str, object], applicable: bool) -> None:
     change = {"writer_option": {"a": "b"}, "conf": {"spark.sql.c": "d"}}
     assert _applicable(advice(ASYNC | {"takes": "restart", "change": change} | other)) is applicable

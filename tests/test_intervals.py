@@ -29,7 +29,7 @@ def inferred(*batches: Batch) -> tuple[Any, Any]:
     [
         # the first one outlasts the interval, the next begins at once, two more on time
         (
-            ((0, 3_412, 0, 14_000), (1, 17_412, 14_000, 1_200), (2, 20_003, 2_591, 1_200), (3, 30_002, 9_999, 1_100)),
+            ((0, 3_412, 0, 14_000), (1, 17_412, 14_000, 1_200), (2, 20_003, 2_591, 1_200), (3, 30_002, 9_999, 99)),
             10_000,
         ),
         # one alone that waited nearly all of it
@@ -37,6 +37,8 @@ def inferred(*batches: Batch) -> tuple[Any, Any]:
         # the one before the first is not there, and may have outlasted the interval
         (((9, 10_637, 1_668, 230), (10, 20_002, 9_365, 240)), 10_000),
         (((0, 17_731, 0, 40_000), (1, 57_740, 40_009, 900), (2, 60_004, 2_264, 900), (3, 90_003, 29_999, 900)), 30_000),
+        # a short pause before each start on time
+        (((4, 5_003, 5_000, 4_700), (5, 10_004, 5_001, 4_700)), 5_000),
     ],
 )
 def test_an_interval_after_a_batch_that_outlasted_it(batches: tuple[Batch, ...], interval: int) -> None:
@@ -58,10 +60,6 @@ def test_an_interval_after_a_batch_that_outlasted_it(batches: tuple[Batch, ...],
 )
 def test_what_may_be_chance_is_no_interval(batches: tuple[Batch, ...]) -> None:
     assert inferred(*batches)[1] is None
-
-
-def test_a_short_pause_before_each_start_on_time_is_an_interval() -> None:
-    assert inferred((4, 5_003, 5_000, 4_700), (5, 10_004, 5_001, 4_700)) == ("processing_time", 5_000)
 
 
 def test_an_interval_that_nobody_would_guess_shows_although_triggers_find_nothing() -> None:

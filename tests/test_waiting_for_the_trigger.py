@@ -52,17 +52,10 @@ def test_a_trigger_without_an_interval_has_no_wait_for_it(tmp_path: Path, trigge
     assert (value(query, "trigger"), query["screen"]["loss"]["kind"]) == (trigger, "logs")
 
 
-def test_a_batch_of_real_time_mode_waits_for_no_interval(tmp_path: Path) -> None:
+def test_what_else_is_the_loss_beside_a_wait_for_the_trigger(tmp_path: Path) -> None:
     query = progress(tmp_path, 10_000, "trigger=real_time", triggerExecution=10_050, addBatch=10_010)
     assert (value(query, "trigger"), query["screen"].get("loss")) == ("real_time", None)
-
-
-def test_an_inferred_interval_is_likely_the_loss(tmp_path: Path) -> None:
-    query = progress(tmp_path, 8_600)
-    assert query["screen"]["loss"]["rule"] == "TR006"
-
-
-def test_a_backlog_comes_before_the_wait_for_the_trigger(tmp_path: Path) -> None:
+    assert progress(tmp_path, 8_600)["screen"]["loss"]["rule"] == "TR006"  # an interval that is only inferred
     far = KAFKA | {"latestOffset": {"orders": {"0": 90_000, "1": 90_000}}}
     query = progress(tmp_path, 10_000, "trigger_interval_ms=10000", sources=[far], numInputRows=10)
-    assert query["screen"]["loss"]["kind"] == "pace"
+    assert query["screen"]["loss"]["kind"] == "pace"  # a backlog comes first

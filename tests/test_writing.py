@@ -61,17 +61,13 @@ def test_permissions_and_links_stay(tmp_path: Path) -> None:
     assert (place.read_text(), place.stat().st_mode & 0o777, link.is_symlink()) == ("new", 0o640, True)
 
 
-def test_a_new_file_gets_the_usual_permissions(tmp_path: Path) -> None:
+def test_a_new_file_gets_the_usual_permissions_and_an_error_names_the_file_that_was_asked_for(tmp_path: Path) -> None:
     before = os.umask(0o027)
     try:
         write_whole(tmp_path / "new", "text")
     finally:
         os.umask(before)
     assert (tmp_path / "new").stat().st_mode & 0o777 == 0o640
-
-
-def test_an_error_names_the_file_that_was_asked_for(tmp_path: Path) -> None:
-    place = tmp_path / "no" / "report"
     with pytest.raises(FileNotFoundError) as error:
-        write_whole(place, "text")
-    assert error.value.filename == str(place)
+        write_whole(tmp_path / "no" / "report", "text")
+    assert error.value.filename == str(tmp_path / "no" / "report")
