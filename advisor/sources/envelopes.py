@@ -1,4 +1,4 @@
-"""Take lines out of the envelopes of collectors: JSON of docker and others, and the Kubernetes CRI format."""
+"""Take lines out of the envelopes of collectors: JSON of docker and others, the Kubernetes CRI format, exports."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import csv
 import json
 import re
 from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import accumulate
@@ -32,18 +33,24 @@ _JSON = re.compile(rb"[^{\"]{0,200}\{[ \t]*\"")
 _MARKED = b"made progress:"
 _OF_STAGES = b"DAGScheduler: "
 _ID = re.compile(rb'"id\\?"\s*:')
-_OPENED = "made progress: {"
+_OPENED = b"made progress: {"
 _OCTETS = re.compile(rb'"MESSAGE"\s*:\s*\[')
 _NAMED = re.compile(rb"[^\s\d\"{}][^\n\"{}]{0,160}?[|\] ][ \t]*(?=\[?\d\d(?:\d\d-|/)\d\d[-/]\d\d[T ]\d\d:)")
 """A container's name at the beginning of a line, before the time."""
 _CONTAINERS = 50
 _DEEPEST = 20
+_GAP = re.compile(r"[\s,]*")
+_KEY = re.compile(r'"(?:[^"\\]|\\.)*"\s*:\s*')
 _DOCUMENT = re.compile(rb'[\[{]\s*["{\[\]}]')  # and no `[2026-01-24 ...`
 _BLANK = b"\xef\xbb\xbf \t\r\n"
-IN_PART = (
-    "an export, which only analyze reads as a whole, up to 16 MB: batches may be missing; split it, or export lines"
-)
-"""What is said of a document of which a part comes first."""
+LARGEST = 256 << 20
+"""Bytes of an export that are read, where all of it has to be there before any of it can be read."""
+TOO_LARGE = f"an export of more than {LARGEST >> 20} MB: what follows is not read; split it, or export lines"
+IN_PART = "an export, which only analyze reads as a whole: batches may be missing; give it to analyze, or export lines"
+"""What is said of a document that is watched."""
+_LONGEST_LINE = 32 << 20
+_MOST_HELD = 10_000
+"""Lines of a container that may stand behind the beginning of an event without its end."""
 _CRI = re.compile(rb"\S{19,40} std(?:out|err) ([FP]) ")
 
 
@@ -118,11 +125,98 @@ def _message(envelope: dict[str, Any]) -> str | None:
     return f"{time} {envelope.get('level', '')!s:5} {logger.rpartition('.')[2]}: {text}"
 
 
+class Octets:
+    """JSON lines of octets, which are read one by one."""
+
+    cut = 0
+    """Where in the file its reading ended, if not at its end."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+
+    def take(self, raw: bytes, final: bool) -> bytes:
+        """Return the text of the lines that are whole now."""
+        raw = self._rest + raw
+        end = len(raw) if final else raw.rfind(b"\n") + 1
+        end = end or (len(raw) if len(raw) > _LONGEST_LINE else 0)
+        self._rest = raw[end:]
+        return b"".join(self._given(raw[:end].splitlines(keepends=True), final))
+
+    def _given(self, lines: list[bytes], final: bool) -> Iterator[bytes]:  # noqa: ARG002 - others need the end
+        return map(_text, lines)
+
+
+class Containers(Octets):
+    """Lines of several containers: those of each event together, as soon as all of them are there."""
+
+    def __init__(self, names: set[bytes]) -> None:
+        super().__init__()
+        self._names = names
+        self._held: defaultdict[bytes, list[bytes]] = defaultdict(list)
+
+    def _given(self, lines: list[bytes], final: bool) -> Iterator[bytes]:
+        self._names |= _containers(b"".join(lines))
+        longest_first = sorted(self._names, key=len, reverse=True)
+        for line in lines:
+            self._held[next(filter(line.startswith, longest_first), b"")].append(line)
+        for name in sorted(self._held):
+            held = self._held[name]
+            opened = (at for at in reversed(range(len(held))) if held[at].rstrip().endswith(_OPENED))
+            end = len(held) if final or not name else next(opened, len(held))
+            if len(held) - end > _MOST_HELD or any(line[len(name) :].rstrip() == b"}" for line in held[end:]):
+                end = len(held)
+            yield from held[:end]
+            self._held[name] = held[end:]
+
+
+class Whole:
+    """An export of which nothing can be read before all of it is there."""
+
+    cut = 0
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+        self._size = 0
+
+    def take(self, raw: bytes, final: bool) -> bytes:
+        """Return the log in it once it is whole, or as long as any that is read."""
+        if self.cut:
+            return b""
+        self._pieces.append(raw)
+        self._size += len(raw)
+        if not final and self._size <= LARGEST:
+            return b""
+        self.cut = 0 if final else self._size
+        whole, self._pieces = b"".join(self._pieces), []
+        text = exported(whole)
+        return whole if text is None else text
+
+
+def export_in(raw: bytes, grows: bool) -> Octets | Whole | None:
+    """What reads an export that begins like this, or that holds this if it grows; None for any other text."""
+    if _has_octets(raw):
+        return Octets()
+    head = raw[:_LONGEST].lstrip(_BLANK)
+    if _MARKED not in raw:
+        return None
+    if grows:
+        return Containers(names) if len(names := _containers(raw)) > 1 else None
+    if head[:1] in (b"[", b"{"):
+        return Whole() if is_document(raw) else None
+    lines = _newest_first(raw) or len(_containers(raw)) > 1 or _of_cells(raw, head.partition(b"\n")[0])
+    return Whole() if lines else None
+
+
+def _has_octets(raw: bytes) -> bool:
+    """Whether lines of journald's are in octets."""
+    found = _OCTETS.search(raw) if b'"MESSAGE"' in raw else None
+    start = raw.rfind(b"\n", 0, found.start()) + 1 if found else 0
+    return found is not None and raw[start : found.start()].lstrip(_BLANK)[:1] == b"{"
+
+
 def is_document(raw: Buffer) -> bool:
     """Whether a text, long enough to tell, begins as such a document, in which the first line is no whole record."""
     head = raw[:_LONGEST].lstrip(_BLANK)
-    if _OCTETS.search(head):
-        return True
     if len(raw) < _LONGEST or not _DOCUMENT.match(head) or raw.find(_MARKED) < 0:
         return False
     with suppress(*UNUSUAL):
@@ -137,41 +231,41 @@ def exported(raw: bytes) -> bytes | None:
     newest line stands first.
     """
     head = raw[:_LONGEST].lstrip(_BLANK)
-    if _OCTETS.search(head):
+    if _has_octets(raw):
         lines = _of_lines(raw)
     elif _MARKED not in raw:
         return None
     else:
         lines = _of_document(raw) if head[:1] in (b"[", b"{") else _of_cells(raw, head.partition(b"\n")[0])
         lines = lines or (_of_lines(raw) if _newest_first(raw) else _by_container(raw))
-    ordered = _oldest_first([line.rstrip("\r\n") for line in lines])
-    text = "\n".join(ordered).encode("utf-8", "replace")
+    text = b"\n".join(_oldest_first([line.rstrip(b"\r\n") for line in lines]))
     return text + b"\n" if _MARKED in text else None
 
 
-def _of_lines(raw: bytes) -> list[str]:
-    return [_text(line).decode("utf-8", "replace") for line in raw.splitlines(keepends=True)]
+def _of_lines(raw: bytes) -> list[bytes]:
+    return list(map(_text, raw.splitlines(keepends=True)))
 
 
-def _by_container(raw: bytes) -> list[str]:
-    """Return the lines with those of each container together, where several wrote events of many lines; else none.
+def _by_container(raw: bytes) -> list[bytes]:
+    """Return the lines with those of each container together, where several wrote events of many lines; else none."""
+    names = _containers(raw)
+    return Containers(names).take(raw, final=True).splitlines() if len(names) > 1 else []
 
-    A collector put the container's name before each line, before the time of a driver's log.
+
+def _containers(raw: bytes) -> set[bytes]:
+    """Return the names of containers that wrote events of many lines; none for very many.
+
+    A collector put the name before each line, before the time of a driver's log.
     """
-    opened = (raw.rfind(b"\n", 0, at.start()) + 1 for at in re.finditer(_OPENED.encode() + rb"\r?\n", raw))
+    opened = (raw.rfind(b"\n", 0, at.start()) + 1 for at in re.finditer(_OPENED + rb"\r?\n", raw))
     names = {head[0] for at in opened if (head := _NAMED.match(raw, at))}
     followed = (re.search(rb"(?m)^%b *\"id\"" % re.escape(name), raw) for name in names)
-    if not 1 < len(names) <= _CONTAINERS or not all(followed):
-        return []
-    longest_first = tuple(sorted(names, key=len, reverse=True))
-    lines = raw.splitlines(keepends=True)
-    lines.sort(key=lambda line: next(filter(line.startswith, longest_first), b""))
-    return [line.decode("utf-8", "replace") for line in lines]
+    return names if len(names) <= _CONTAINERS and all(followed) else set()
 
 
 def _newest_first(raw: bytes) -> bool:
     """Whether what follows the head of an event stands in the line before it."""
-    at = raw.find(_OPENED.encode())
+    at = raw.find(_OPENED)
     start, end = raw.rfind(b"\n", 0, max(at, 0)), raw.find(b"\n", max(at, 0))
     if at < 0 or start < 0 or end < 0 or _ID.search(raw, at, end):
         return False
@@ -180,27 +274,43 @@ def _newest_first(raw: bytes) -> bool:
     return before is not None and not _ID.search(raw, end, following if following >= 0 else len(raw))
 
 
-def _of_document(raw: bytes) -> list[str]:
-    try:
-        entries = _entries(json.loads(raw, object_pairs_hook=_each), 0)
-    except (ValueError, RecursionError):
-        return []
-    return [text for entry in entries for text in _texts(entry)]
-
-
 def _each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object; a name that stands in it twice is two names."""
     last = dict(pairs)
     return {name if last[name] is value else f"{name} {at}": value for at, (name, value) in enumerate(pairs)}
 
 
-def _entries(thing: Any, depth: int) -> list[Any]:
-    """The lists in a document one after the other, as far in as services put them."""
-    if isinstance(thing, list):
-        return thing
-    if not isinstance(thing, dict) or depth > _DEEPEST:
-        return []
-    return [entry for value in thing.values() for entry in _entries(value, depth + 1)]
+_decoded = json.JSONDecoder(object_pairs_hook=_each).raw_decode
+
+
+def _of_document(raw: bytes) -> list[bytes]:
+    """The texts of the lists in a document, one list after the other, as far in as services put them.
+
+    Where it is cut off or damaged the rest of it follows as it stands.
+    """
+    text = raw.decode("utf-8-sig", "replace")
+    found: list[bytes] = []
+    at, depth, in_list = _GAP.match(text).end(), 0, False  # type: ignore[union-attr]
+    try:
+        while at < len(text):
+            if in_list and text[at] != "]":
+                entry, at = _decoded(text, at)
+                found += [one.encode("utf-8", "replace") for one in _texts(entry)]
+            elif text[at] in "[]":
+                at, in_list = at + 1, text[at] == "["
+            elif text[at] in "{}":
+                at, depth = at + 1, depth + (1 if text[at] == "{" else -1)
+            elif key := _KEY.match(text, at):
+                at = key.end()
+                continue
+            else:
+                _, at = _decoded(text, at)
+            at = _GAP.match(text, at).end()  # type: ignore[union-attr]
+            if not (depth or in_list):
+                break
+    except (ValueError, RecursionError):
+        return found and [*found, text[at:].encode("utf-8", "replace")]
+    return found if at >= len(text) else []
 
 
 def _texts(entry: Any) -> list[str]:
@@ -214,7 +324,7 @@ def _texts(entry: Any) -> list[str]:
 
 def _events(thing: Any, depth: int) -> list[str]:
     if isinstance(thing, str):
-        return [thing] if _OPENED in thing and "durationMs" in thing else []
+        return [thing] if _OPENED.decode() in thing and "durationMs" in thing else []
     inside = thing.values() if isinstance(thing, dict) else thing if isinstance(thing, list) else ()
     return [] if depth > _DEEPEST else [found for one in inside for found in _events(one, depth + 1)]
 
@@ -226,14 +336,15 @@ def _fields(entry: Any) -> dict[str, Any]:
     return entry if isinstance(entry, dict) else {}
 
 
-def _of_cells(raw: bytes, head: bytes) -> list[str]:
+def _of_cells(raw: bytes, head: bytes) -> list[bytes]:
     for delimiter in ",\t;":
         names = head.decode("utf-8", "replace").strip().replace('"', "").split(delimiter)
         column = next((names.index(key) for key in _KEYS if key in names), None)
         if column is not None and len(names) > 1:
             lines = raw.decode("utf-8-sig", "replace").replace("\0", "").splitlines(keepends=True)
             with suppress(csv.Error):
-                cells = list(_cells(lines[1:], delimiter, column, len(names)))
+                rows = _cells(lines[1:], delimiter, column, len(names))
+                cells = [cell.rstrip("\r\n").encode("utf-8", "replace") for cell in rows]
                 in_lines = any(cell.endswith(_OPENED) for cell in cells)
                 return cells if in_lines or _OF_STAGES in raw else []  # a whole event is read in its cell
     return []
@@ -251,9 +362,9 @@ def _cells(lines: list[str], delimiter: str, column: int, columns: int) -> Itera
             yield from lines[ended:begun]
 
 
-def _oldest_first(lines: list[str]) -> list[str]:
+def _oldest_first(lines: list[bytes]) -> list[bytes]:
     """The lines turned round where those of an event stand before the one that announces it."""
     at = next((n for n, line in enumerate(lines) if line.endswith(_OPENED)), None)
-    if at is None or (at + 1 < len(lines) and '"id"' in lines[at + 1]):
+    if at is None or (at + 1 < len(lines) and b'"id"' in lines[at + 1]):
         return lines
-    return lines[::-1] if at and '"id"' in lines[at - 1] else lines
+    return lines[::-1] if at and b'"id"' in lines[at - 1] else lines

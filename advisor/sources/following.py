@@ -23,7 +23,7 @@ from advisor.sources.codecs import NOT_READ, PACKED_HEAD, Source, Torn, blocks, 
 from advisor.sources.files import read
 from advisor.sources.formats import HEAD
 from advisor.sources.harvest import Stretch
-from advisor.sources.opening import HISTORY, LONGEST_RECORD, WINDOW
+from advisor.sources.opening import HISTORY, WINDOW, rest_of
 from advisor.sources.paths import STDIN, Input, expand, in_zip, is_address, is_url, log_of, shown, why
 from advisor.sources.scan import Scan, unread
 from advisor.sources.sightings.line import torn
@@ -347,10 +347,8 @@ class _Plain:
         resume = self._scan.feed(window)
         self._scan.look_at_end(window)
         self._keep()
-        if len(self._buffer) - resume > LONGEST_RECORD:
-            resume = len(self._buffer)
-        kept = max(0, resume - HISTORY)
-        self._buffer, self._base, self._begin = self._buffer[kept:], self._base + kept, resume - kept
+        rest = rest_of(window, resume, HISTORY)
+        self._buffer, self._base, self._begin = rest.buffer[:], rest.base, rest.begin
 
     def _keep(self) -> None:
         """Take the events over, the newest of them."""

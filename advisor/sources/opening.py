@@ -143,18 +143,22 @@ def _feed_place(place: Place, feed: Feed) -> int:
 
 
 def _feed_blocks(source: Source, feed: Feed, history: bool) -> int:
-    buffer, base, begin = b"", 0, 0
+    rest = Stretch(b"", 0, 0, False)
     torn: list[Torn] = []
     for pieces, following in pairwise(chain(_together(blocks(source), torn), (None,))):
-        buffer = b"".join([buffer, *(pieces or ())])
-        resume = feed(Stretch(buffer, base, begin, final=following is None))
-        if len(buffer) - resume > LONGEST_RECORD:
-            resume = len(buffer)
-        kept = max(0, resume - HISTORY) if history else resume
-        buffer, base, begin = buffer[kept:], base + kept, resume - kept
+        window = rest._replace(buffer=b"".join([rest.buffer[:], *(pieces or ())]), final=following is None)
+        rest = rest_of(window, feed(window), HISTORY if history else 0)
     if torn:
         raise torn[0]
-    return base + len(buffer)
+    return rest.base + len(rest.buffer)
+
+
+def rest_of(window: Stretch, resume: int, history: int) -> Stretch:
+    """Return what the next window begins with: what is unread behind `resume`, and so many bytes before it."""
+    if len(window.buffer) - resume > LONGEST_RECORD:
+        resume = len(window.buffer)
+    kept = max(0, resume - history)
+    return Stretch(window.buffer[kept:], window.base + kept, resume - kept, final=False)
 
 
 def _together(coming: Iterator[bytes], torn: list[Torn]) -> Iterator[list[bytes]]:

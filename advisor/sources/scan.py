@@ -8,10 +8,10 @@ from advisor.batches import Broken, Chunks
 from advisor.errors import InputError
 from advisor.facts import Sighting
 from advisor.sources.codecs import NOT_READ, PACKED_HEAD, Torn, how_to_unpack
-from advisor.sources.envelopes import IN_PART, exported, is_document
+from advisor.sources.envelopes import IN_PART, TOO_LARGE, Octets, Whole, export_in, exported, is_document
 from advisor.sources.formats import HEAD, Format, format_of, records
 from advisor.sources.harvest import Harvest, Stretch
-from advisor.sources.opening import read_windows
+from advisor.sources.opening import HISTORY, read_windows, rest_of
 from advisor.sources.paths import why
 from advisor.sources.sightings.errors import LONGEST, sight_stack_trace
 from advisor.sources.sightings.stretches import Memory, SecondLook
@@ -41,6 +41,10 @@ class Scan:
         self._opened = opened
         self._log = log
         self._format: Format | None = None
+        self._grows = True
+        self._export: Octets | Whole | None = None
+        self._rest = Stretch(b"", 0, 0, False)
+        """What of the text in an export is needed when more of it comes."""
         self.position = 0
         self._failed: list[Broken] = []
         self._unpack: str | None = None
@@ -60,13 +64,16 @@ class Scan:
         """What could not be read of the file, so far."""
         give = None if self.harvest.anything else self._unpack
         packed = [Broken(self.harvest.file, 0, 0, f"{NOT_READ}; {give}")] if give else []
-        return [*self._failed, *packed, *self.harvest.broken]
+        cut = [Broken(self.harvest.file, self._export.cut, 0, TOO_LARGE)] if self._export and self._export.cut else []
+        return [*self._failed, *packed, *cut, *self.harvest.broken]
 
     def read(self, path: str, *, history: bool, reached: Callable[[int], None] = lambda _: None) -> int:
         """Read the whole file at `path`, and return how many bytes it held; `reached` hears how far it is read.
 
         With `history` a window reaches some megabytes back.
         """
+
+        self._grows = False
 
         def feed(window: Stretch) -> int:
             resume = self.feed(window)
@@ -84,10 +91,22 @@ class Scan:
 
     def feed(self, window: Stretch) -> int:
         """Read a window; return how far it was read: the next window begins with the rest."""
-        if window.final and not window.base and (text := exported(window.buffer[:])) is not None:
-            window = Stretch(text, 0, 0, final=True, whole=text)
-        self.harvest.move(window)
         self.position = window.base + len(window.buffer)
+        if self._export is None and (self._grows or self._format is None):
+            if window.final and not window.base and (text := exported(window.buffer[:])) is not None:
+                return self._read(Stretch(text, 0, 0, final=True, whole=text))
+            self._export = None if window.final else export_in(window.buffer[:], self._grows)
+            self._rest = Stretch(b"", window.base + window.begin, 0, False)
+        if self._export is None:
+            return self._read(window)
+        text = self._export.take(window.buffer[window.begin :], window.final)
+        if text or window.final:
+            inside = self._rest._replace(buffer=self._rest.buffer[:] + text, final=window.final)
+            self._rest = rest_of(inside, self._read(inside), HISTORY)
+        return len(window.buffer)
+
+    def _read(self, window: Stretch) -> int:
+        self.harvest.move(window)
         if self._format is None:
             self.head = bytes(window.buffer[:_HEAD])
             self._unpack = how_to_unpack(bytes(window.buffer[:PACKED_HEAD]))
@@ -105,6 +124,7 @@ class Scan:
 
     def look_at_end(self, window: Stretch) -> None:
         """What stands at the end of a file that still grows; it is looked at again when more has come."""
+        window = self._rest if self._export else window
         if self._look and self._format and not self._format.tells:
             self._look.at_log(window._replace(final=True), ())
 

@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import advisor
-from advisor.sources.envelopes import IN_PART, exported, unwrapped
+from advisor.sources import envelopes, random_access
+from advisor.sources.envelopes import IN_PART, TOO_LARGE, exported, unwrapped
 from advisor.sources.following import Following
 from tests.made import event
 
@@ -110,8 +111,39 @@ def test_lines_of_two_containers_make_no_batches_of_both(tmp_path: Path, prefix:
     assert len({str(row) for row in tables[0]}) == 2 * TEXT.count("made progress")
 
 
-@pytest.mark.parametrize("name", ["journald, octets", "GCP, a document", "CloudWatch, get-log-events", "Elasticsearch"])
-def test_an_export_that_is_read_in_part_is_named(tmp_path: Path, name: str) -> None:
+LARGE = (
+    "journald, octets", "GCP, a document", "CloudWatch, indented", "CloudWatch Insights", "newest first",
+    "newest first, plain", "two lists of one name", "Elasticsearch", "CSV, a row for each line",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_an_export_of_many_windows_says_what_the_plain_log_says(
+    tmp_path: Path, name: str, plain: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(random_access, "STEP", 70_001)
+    (tmp_path / "driver.log").write_text(LAYOUTS[name])
+    assert read(tmp_path / "driver.log") == plain
+
+
+@pytest.mark.parametrize("cut", ["too large", "cut off"])
+def test_an_export_that_is_not_read_to_its_end_is_named(
+    tmp_path: Path, cut: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, text = tmp_path / "driver.log", LAYOUTS["Elasticsearch"]
+    at = text.rindex("made progress") + 100
+    path.write_text(text if cut == "too large" else text[:at])
+    if cut == "too large":
+        monkeypatch.setattr(random_access, "STEP", 1 << 16)
+        monkeypatch.setattr(envelopes, "LARGEST", 1)
+    found = advisor.analyze(path).typed.input
+    assert 0 < found.events < TEXT.count("made progress")
+    assert bool([one for one in found.broken if one.reason == TOO_LARGE]) == (cut == "too large")
+    assert found.broken or found.partial
+
+
+@pytest.mark.parametrize("name", ["GCP, a document", "CloudWatch, get-log-events", "Elasticsearch"])
+def test_an_export_that_is_watched_is_named(tmp_path: Path, name: str) -> None:
     (tmp_path / "whole").write_text(LAYOUTS[name])
     following = Following([str(tmp_path / "whole")])
     following.poll()
