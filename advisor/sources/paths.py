@@ -27,6 +27,7 @@ SILENT_S, LONGEST_WAIT_S = 5.0, 20.0
 """Seconds after which a line says that an object store does not answer; after which nobody waits for it any more."""
 LISTING_S, PIECE_S = 300.0, 120.0
 """The same for a listing, and for some megabytes of a file."""
+_BEFORE = "what stands before the archive in this file is not read: give it in a file of its own"
 MOST_MEMBERS = 20_000
 """In a zip archive."""
 MOST_FILES = 200_000
@@ -154,12 +155,14 @@ def _members(path: str) -> list[Input]:
     try:
         with zipfile.ZipFile(path) as archive:
             found = [one.filename for one in archive.infolist() if not one.is_dir() and not _hidden(one.filename)]
+            begins = min((one.header_offset for one in archive.infolist()), default=0)
     except (zipfile.BadZipFile, NotImplementedError, UnicodeDecodeError) as error:
         return [Input(path, log_of(shown(path)), True, f"a damaged archive: {error}")]
     if len(found) > MOST_MEMBERS or len({*found}) < len(found):
         many = f"an archive of more than {MOST_MEMBERS:,} files, or with two of one name: give its files in a directory"
         return [Input(path, log_of(shown(path)), True, many)]
-    return [Input(f"{path}/{name}", log_of(shown(f"{path}/{name}")), False) for name in in_order(found)]
+    members = [Input(f"{path}/{name}", log_of(shown(f"{path}/{name}")), False) for name in in_order(found)]
+    return [*([Input(path, log_of(shown(path)), False, _BEFORE)] if begins else []), *members]
 
 
 def in_zip(path: str) -> tuple[str, str] | None:

@@ -148,6 +148,11 @@ class TestZip:
         found = files.read([tmp_path])
         assert (found.events, [Path(one.file).name for one in found.broken]) == (3, ["driver.log"])
 
+    def test_what_stands_before_it_in_one_file_is_named(self, archive: Path) -> None:
+        archive.write_bytes(log() + archive.read_bytes())
+        found = files.read([archive])
+        assert (found.events, [one.file for one in found.broken]) == (12, [str(archive)])
+
     def test_it_is_not_watched(self, archive: Path) -> None:
         result = CliRunner().invoke(main, ["watch", str(archive)])
         assert (result.exit_code, "does not grow" in result.stderr) == (2, True)
