@@ -39,8 +39,7 @@ _NAMED = re.compile(rb"[^\s\d\"{}][^\n\"{}]{0,160}?[|\] ][ \t]*(?=\[?\d\d(?:\d\d
 """A container's name at the beginning of a line, before the time."""
 _CONTAINERS = 50
 _DEEPEST = 20
-_GAP = re.compile(r"[\s,]*")
-_KEY = re.compile(r'"(?:[^"\\]|\\.)*"\s*:\s*')
+_GAP = re.compile(r"[\s,:]*")
 _DOCUMENT = re.compile(rb'[\[{]\s*["{\[\]}]')  # and no `[2026-01-24 ...`
 _BLANK = b"\xef\xbb\xbf \t\r\n"
 LARGEST = 256 << 20
@@ -232,24 +231,17 @@ def exported(raw: bytes) -> bytes | None:
     """
     head = raw[:_LONGEST].lstrip(_BLANK)
     if _has_octets(raw):
-        lines = _of_lines(raw)
+        lines = list(map(_text, raw.splitlines(keepends=True)))
     elif _MARKED not in raw:
         return None
     else:
         lines = _of_document(raw) if head[:1] in (b"[", b"{") else _of_cells(raw, head.partition(b"\n")[0])
-        lines = lines or (_of_lines(raw) if _newest_first(raw) else _by_container(raw))
+        if not lines and _newest_first(raw):
+            lines = list(map(_text, raw.splitlines(keepends=True)))
+        elif not lines and len(names := _containers(raw)) > 1:
+            lines = Containers(names).take(raw, final=True).splitlines()
     text = b"\n".join(_oldest_first([line.rstrip(b"\r\n") for line in lines]))
     return text + b"\n" if _MARKED in text else None
-
-
-def _of_lines(raw: bytes) -> list[bytes]:
-    return list(map(_text, raw.splitlines(keepends=True)))
-
-
-def _by_container(raw: bytes) -> list[bytes]:
-    """Return the lines with those of each container together, where several wrote events of many lines; else none."""
-    names = _containers(raw)
-    return Containers(names).take(raw, final=True).splitlines() if len(names) > 1 else []
 
 
 def _containers(raw: bytes) -> set[bytes]:
@@ -288,26 +280,18 @@ def _of_document(raw: bytes) -> list[bytes]:
 
     Where it is cut off or damaged the rest of it follows as it stands.
     """
-    text = raw.decode("utf-8-sig", "replace")
-    found: list[bytes] = []
-    at, depth, in_list = _GAP.match(text).end(), 0, False  # type: ignore[union-attr]
+    text, found = raw.decode("utf-8-sig", "replace"), list[bytes]()
+    at, depth, in_list, ended = 0, 0, False, False
     try:
-        while at < len(text):
+        while (at := _GAP.match(text, at).end()) < len(text) and not ended:  # type: ignore[union-attr]
             if in_list and text[at] != "]":
                 entry, at = _decoded(text, at)
                 found += [one.encode("utf-8", "replace") for one in _texts(entry)]
-            elif text[at] in "[]":
-                at, in_list = at + 1, text[at] == "["
-            elif text[at] in "{}":
-                at, depth = at + 1, depth + (1 if text[at] == "{" else -1)
-            elif key := _KEY.match(text, at):
-                at = key.end()
-                continue
+            elif text[at] in "[]{}":
+                in_list, depth = text[at] == "[", depth + (1 if text[at] in "[{" else -1)
+                at, ended = at + 1, not depth
             else:
                 _, at = _decoded(text, at)
-            at = _GAP.match(text, at).end()  # type: ignore[union-attr]
-            if not (depth or in_list):
-                break
     except (ValueError, RecursionError):
         return found and [*found, text[at:].encode("utf-8", "replace")]
     return found if at >= len(text) else []
