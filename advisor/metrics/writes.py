@@ -21,11 +21,12 @@ from advisor.metrics.metric import (
 from advisor.metrics.missing import NO_SLOTS, Missing, needed
 from advisor.metrics.operators import CACHE_COUNTERS, per_batch
 from advisor.metrics.phases import OFFSET_LOG, commit_offsets_ms, offset_log_ms, share_of
+from advisor.metrics.slow_batches import rhythm
 from advisor.metrics.state import state_commit_wall_ms
 from advisor.metrics.tasks import most, of_batch, of_kind, slots, spread
 from advisor.metrics.tasks import per_batch as stages_per_batch
 from advisor.stages import LOG_CHECKPOINT
-from advisor.statistics import known, mean, quantile
+from advisor.statistics import known, mean, median, quantile
 from advisor.window import Window
 
 ADVISED_LOG_INTERVAL_MS = 5000  # the documented example for a queue that is full
@@ -194,3 +195,12 @@ def log_compaction_ms(window: Window) -> float:
 def log_compaction_share(window: Window) -> float:
     """Writing the list of all files of a file sink again over the time of all batches."""
     return mean(_known(window, "log_compaction_ms")) / mean(window.batches["trigger_execution_ms"])
+
+
+@window_metric("ms", phases=("add_batch_ms",), inside=True, label="the sink's commit in batches that rewrite its list")
+def likely_compaction_ms(window: Window) -> float:
+    """What the driver takes longer after the jobs of the slow batches that are due to rewrite a file sink's list."""
+    after, slow = needed(of_jobs(window, "driver_after_ms")), rhythm(window)
+    if window.facts.value("sink") != "file" or isinstance(slow, Missing) or slow.offset != slow.every - 1:
+        return 0.0
+    return max(0.0, median(after[slow.slow]) - median(after[~slow.slow]))
