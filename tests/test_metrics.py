@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from advisor.catalogue import load
 from advisor.facts import Facts, Known
 from advisor.metrics import METRICS, Estimate, Missing, measure, statistics
-from advisor.metrics.backlog import keeps_up
+from advisor.metrics.backlog import catches_up
 from advisor.metrics.latency import mixture_medians, mixture_quantiles
 from advisor.metrics.phases import budget
 from advisor.metrics.units import in_words, number
@@ -330,7 +330,7 @@ def test_fixed_cost_is_found_where_rows_vary_on_their_own() -> None:
 @pytest.mark.parametrize(("ms", "enough"), [(10, False), (70, False), (80, True), (100, False)])
 def test_shorter_batches_keep_up_when_their_limit_then_lets_all_through(ms: float, enough: bool) -> None:
     # 500 are taken in 100 ms while 1,900 come: a batch of at most 26 ms is short enough
-    assert keeps_up(queued([500] * 20, [1400 * number for number in range(1, 21)]), ms) is enough
+    assert catches_up(queued([500] * 20, [1400 * number for number in range(1, 21)]), ms) is enough
 
 
 def test_a_backlog_that_shrinks_is_gone_after_what_is_left_of_it_at_that_pace() -> None:

@@ -17,7 +17,7 @@ from advisor.metrics.latency import Mixture
 from advisor.savings import per_batch, per_record
 from advisor.savings import promise as promised
 from advisor.savings.promise import Calibrated, Calibration, shipped
-from advisor.savings.saving import OF_RECORDS, Cut, Gains, gained, gains, of_records
+from advisor.savings.saving import OF_RECORDS, Gains, gained, gains, of_records
 from advisor.window import Window
 from tests.made import window
 
@@ -163,9 +163,9 @@ def test_rows_of_later_waves_gain_what_those_of_the_first_cannot(metric: str, wa
     """The first rows are visible after 100 ms; the last ones gain all 600 ms, the first none where only waves go."""
     saves = Saves(metric=metric, stat="typical", share=(1, 1, 1))
     numbers = (100.0, 2000.0, 1.0, 0.0, waves, 0.0)
-    mixed = Mixture(*(np.array([number]) for number in numbers), known=np.array([True]))
+    mixed = Mixture(*(np.full(10, number) for number in numbers), known=np.ones(10, bool))
     kept = window([BATCH] * 10, trigger="processing_time", trigger_interval_ms=2000)
-    assert gained(1100.0, mixed, [Cut(600.0, follows=False)], saves, kept) == pytest.approx([gain])
+    assert gained(1100.0, mixed, [(600.0, False, True)], saves, kept) == pytest.approx([gain])
 
 
 def test_nothing_is_promised_of_a_number_that_is_not_known() -> None:

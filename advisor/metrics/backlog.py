@@ -296,12 +296,13 @@ def arriving(window: Window) -> float | None:
     return float((total(rows[1:]) + backlog[-1] - backlog[0]) / (len(rows) - 1))
 
 
-def keeps_up(window: Window, ms: float) -> bool:
-    """Whether batches that a limit fills would take all that arrives if each started `ms` sooner."""
+def catches_up(window: Window, ms: float) -> bool:
+    """Whether batches that a limit fills take all that arrives only once each starts `ms` sooner."""
     full = full_batches_share(window)
     if not isinstance(full, Estimate) or full.safe < MOST_BATCHES:
         return False
     came, interval = arriving(window), mean(window.batches["interval_ms"])
     if came is None or interval <= ms:
         return False
-    return bool(came / interval < mean(rows_taken(window)) / (interval - ms))
+    taken = mean(rows_taken(window))
+    return bool(taken / interval <= came / interval < taken / (interval - ms))

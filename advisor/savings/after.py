@@ -9,22 +9,21 @@ import numpy as np
 from msgspec.structs import replace
 
 from advisor.contract import Advice, Latencies, Promise
-from advisor.metrics import Estimate, Missing, named, sure
-from advisor.metrics.backlog import keeps_up
+from advisor.metrics import Estimate, Missing, backlog, named, sure
 from advisor.metrics.capacity import lines
 from advisor.metrics.interval import advised_after_ms
 from advisor.metrics.latency import Mixture, mixture, mixture_quantiles, record_latency_ms, rows_with_spikes
 from advisor.metrics.missing import needed
-from advisor.savings.promise import HAS_PARTS, in_common, promise
-from advisor.savings.saving import AFTER_SINK, OF_RECORDS, OF_WAVES, of_records, waits_follow
+from advisor.savings.promise import in_common, promise
+from advisor.savings.saving import OF_RECORDS, of_records
+from advisor.savings.shorter import OF_WAVES, SHORTEST_MS, shorter, waits_follow
 from advisor.statistics import zero_filled
-from advisor.window import PHASES, Window
+from advisor.window import Window
 
-SHORTEST_MS = 1.0
 INTERVAL = ("interval_wait_ms", "unwanted_interval_wait_ms")
 FETCHES = "kafka_fetch_wait_ms"
 WAITING = ("backlog_wait_ms", "waiting_ms")
-_Shorter: TypeAlias = tuple[float, float | np.ndarray, float | np.ndarray]
+_Saved: TypeAlias = Sequence[tuple[str, float]]
 
 
 def can_be_modelled(step: Advice) -> bool:
@@ -69,39 +68,34 @@ def after(window: Window, steps: Sequence[Advice], budget: Mapping[str, float], 
 
 def catches_up(window: Window, steps: Sequence[Advice], budget: Mapping[str, float], end: str) -> bool:
     """Return whether a query that leaves more and more behind takes all that comes after the steps."""
-    ms = _shorter(needed(mixture(window)), steps, budget, end)[0] * waits_follow(window)[0]
-    return keeps_up(window, ms) and not keeps_up(window, 0.0)
+    return backlog.catches_up(window, _saved(steps, budget, end)[1] * waits_follow(window)[0])
 
 
 def _by_model(
     window: Window, mixed: Mixture, steps: Sequence[Advice], budget: Mapping[str, float], end: str
 ) -> tuple[Latencies, Latencies]:
     """Return the state by the model, not calibrated: with batches as long as today, and as short as after the steps."""
-    cut, (surely, possibly) = _shorter(mixed, steps, budget, end), waits_follow(window)
+    (saved, cut), (surely, possibly) = _saved(steps, budget, end), waits_follow(window)
     if catches_up(window, steps, budget, end):
         mixed = mixed._replace(start=mixed.start - mixed.waited, waited=0 * mixed.waited)
     follow = {"low": (surely,), "high": (possibly,)}.get(end, tuple({surely, possibly}))
-    found = [_modelled(window, mixed, steps, cut, end, follows) for follows in follow]
+    found = [_modelled(window, mixed, steps, saved, cut, end, follows) for follows in follow]
     p50, p99 = (sum(each) / len(found) for each in zip(*((one.p50, one.p99) for one in found), strict=True))
-    shorter = Latencies(p50=p50, p99=p99, interval_ms=found[0].interval_ms)
-    return _modelled(window, mixed, steps, (0.0, 0.0, 0.0), end, surely) if cut[0] else shorter, shorter
+    then = Latencies(p50=p50, p99=p99, interval_ms=found[0].interval_ms)
+    return _modelled(window, mixed, steps, (), 0.0, end, surely) if cut else then, then
 
 
 def _modelled(
-    window: Window, mixed: Mixture, steps: Sequence[Advice], shorter: _Shorter, end: str, follows: bool
+    window: Window, mixed: Mixture, steps: Sequence[Advice], saved: _Saved, cut: float, end: str, follows: bool
 ) -> Latencies:
     """Return the state by the model. `follows`: whether the time between triggers shrinks with the batch."""
-    cut, seen, waves = shorter
-    each = _of_each(window, mixed, steps, end)
-    mixed = mixed._replace(width=mixed.width - np.minimum(waves * each, mixed.waves))
-    rows, waited = _rows_left(window, mixed, steps, end), mixed.waited * _waits_left(window, steps, end)
     interval = window.facts.fixed_interval_ms
     if interval is not None and any(step.saves_of in INTERVAL for step in steps):
         interval = min(interval, advised_after_ms(window, cut))
-    start, width = _spread(window, mixed, cut * each, seen * each, interval, follows)
+    start, width = shorter(window, mixed, cut, follows, interval, saved, _of_each(window, mixed, saved))
     off = sum(_of(step.saves_latency_ms, end) for step in steps if _waits_otherwise(step))
-    start = np.maximum(start - mixed.waited + waited - off, 0.0)
-    return _state(start, width, rows, interval)
+    start = np.maximum(start - mixed.waited * (1 - _waits_left(window, steps, end)) - off, 0.0)
+    return _state(start, width, _rows_left(window, mixed, steps, end), interval)
 
 
 def _state(start: np.ndarray, width: np.ndarray, rows: np.ndarray, interval: float | None) -> Latencies:
@@ -115,13 +109,10 @@ def at_interval(window: Window, interval: float) -> Latencies:
     By the cost of a row where the run's batches show it; else as if all of a batch grew with its rows.
     """
     mixed = needed(mixture(window))
-    gap = _gaps(window, mixed)
-    more = np.maximum(interval / gap - 1, 0.0)
-    drawn = lines(window)
-    took = window.batches["trigger_execution_ms"][mixed.known]
+    gap, took = (window.batches[name][mixed.known] for name in ("interval_ms", "trigger_execution_ms"))
+    more, drawn = np.maximum(interval / np.maximum(gap, SHORTEST_MS) - 1, 0.0), lines(window)
     longer = took * more if isinstance(drawn, Missing) else drawn[0].per_row * mixed.rows * more
-    width = np.maximum(interval, took + longer) + mixed.width - gap
-    return _state(mixed.start + longer, width, mixed.rows, interval)
+    return _state(*shorter(window, mixed, -longer, False, interval), mixed.rows, interval)
 
 
 def at_load(window: Window, share: float) -> Latencies | None:
@@ -130,49 +121,21 @@ def at_load(window: Window, share: float) -> Latencies | None:
     if isinstance(drawn, Missing) or not isinstance(mixed, Mixture) or isinstance(before, Missing):
         return None
     less = drawn[1].per_row * mixed.rows * (1 - share)
-    start, width = _spread(window, mixed, less, less, before.interval_ms, waits_follow(window)[0])
-    return _state(np.maximum(start, 0.0), width, mixed.rows, before.interval_ms)
+    start, width = shorter(window, mixed, less, waits_follow(window)[0], before.interval_ms)
+    return _state(start, width, mixed.rows, before.interval_ms)
 
 
-def _spread(
-    window: Window,
-    mixed: Mixture,
-    cut: float | np.ndarray,
-    seen: float | np.ndarray,
-    interval: float | None,
-    follows: bool,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return (start, width) of the latencies with batches shorter by `cut` and results visible earlier by `seen`."""
-    start, gap, took = mixed.start - seen, _gaps(window, mixed), window.batches["trigger_execution_ms"][mixed.known]
-    set_one = window.facts.fixed_interval_ms
-    shorter = np.maximum(took - cut, SHORTEST_MS)
-    if set_one is None or interval is None:
-        between = np.maximum(gap - cut * follows, SHORTEST_MS)
-    elif interval < set_one:
-        between = np.maximum(interval, shorter)
-    else:
-        between = np.where(gap > set_one, np.maximum(gap - cut, np.minimum(gap, set_one)), gap)
-    return start, np.maximum(between + mixed.width - gap + np.minimum(start, 0.0), 0.0)
+def _saved(steps: Sequence[Advice], budget: Mapping[str, float], end: str) -> tuple[_Saved, float]:
+    """Return what each step saves of which metric, and by how much batches are shorter with all of them."""
+    saving = [at_best(step) for step in steps if step.saves_ms and not step.ends_slow_batches]
+    saved = [(step.saves_of, _of(step.saves_ms, end)) for step in saving if step.saves_of]
+    return saved, _of(in_common(saving, budget), end)
 
 
-def _gaps(window: Window, mixed: Mixture) -> np.ndarray:
-    return np.maximum(window.batches["interval_ms"][mixed.known], SHORTEST_MS)
-
-
-def _shorter(mixed: Mixture, steps: Sequence[Advice], budget: Mapping[str, float], end: str) -> _Shorter:
-    """Return by how much batches are shorter, results visible earlier, and waves of state tasks less apart."""
-    saving = [at_best(step) for step in steps if step.saves_ms is not None and not step.ends_slow_batches]
-    cut = _of(in_common(saving, budget), end)
-    after_sink = sum(_of(one.saves_ms, end) * _part_after_sink(mixed, one, budget) for one in saving)
-    waves = np.minimum(sum(_of(one.saves_ms, end) for one in saving if one.saves_of == OF_WAVES), mixed.waves)
-    return cut, np.maximum(0.0, cut - after_sink - waves), waves
-
-
-def _of_each(window: Window, mixed: Mixture, steps: Sequence[Advice], end: str) -> np.ndarray:
+def _of_each(window: Window, mixed: Mixture, saved: _Saved) -> np.ndarray:
     """Return what each batch saves over what a typical one does: waits for fetches, and waves, make addBatch long."""
-    saved = {step.saves_of: _of(step.saves_ms, end) for step in steps if not step.ends_slow_batches}
-    usual, whole, each = sure(window, "add_batch_ms"), sum(saved.values()), np.ones(len(window))
-    grows = sum(saved.get(metric, 0.0) for metric in (FETCHES, OF_WAVES))
+    usual, whole, each = sure(window, "add_batch_ms"), sum(ms for _, ms in saved), np.ones(len(window))
+    grows = sum(ms for metric, ms in saved if metric in (FETCHES, OF_WAVES))
     if grows and usual > 0:
         each += zero_filled(window.batches["add_batch_ms"] / usual - 1) * grows / whole
     return each[mixed.known]
@@ -182,16 +145,6 @@ def at_best(step: Advice) -> Advice:
     """Return the step; of one that was never measured, as if it saved the most that it may."""
     batch, record = (one and replace(one, expected=one.told) for one in (step.saves_ms, step.saves_latency_ms))
     return replace(step, saves_ms=batch, saves_latency_ms=record)
-
-
-def _part_after_sink(mixed: Mixture, step: Advice, budget: Mapping[str, float]) -> float | np.ndarray:
-    """Return the share of a step's saving that lies after the results are visible."""
-    if step.saves_in == (HAS_PARTS,):
-        return mixed.early
-    inside, after_sink = {phase: budget.get(phase, 0.0) for phase in step.saves_in}, PHASES[AFTER_SINK]
-    if after_sink not in inside or len(inside) == 1:
-        return float(after_sink in inside)
-    return inside[after_sink] / max(sum(inside.values()), 1e-9)
 
 
 def _rows_left(window: Window, mixed: Mixture, steps: Sequence[Advice], end: str) -> np.ndarray:

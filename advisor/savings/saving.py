@@ -11,11 +11,11 @@ from msgspec.structs import replace
 from advisor.catalogue import Saves
 from advisor.contract import Promise
 from advisor.metrics import Estimate, Missing, Quantiles, measure, named
-from advisor.metrics.backlog import keeps_up
+from advisor.metrics.backlog import catches_up
 from advisor.metrics.latency import Mixture, mixture, mixture_medians, mixture_quantiles, record_latency_ms
-from advisor.metrics.phases import summed
 from advisor.metrics.tasks import slots_are_shared
 from advisor.savings.promise import Calibration, promise, shipped
+from advisor.savings.shorter import IN_SINK, shorter, waits_follow
 from advisor.window import PHASES, Window
 
 OF_RECORDS: Final = Saves.model_construct(
@@ -24,9 +24,6 @@ OF_RECORDS: Final = Saves.model_construct(
 """Record latency saved in trials, as a share of the model's saving."""
 _OF_GROWING: Final = OF_RECORDS.model_copy(update={"calibrated": None})
 """Of a query that falls behind until then: how late its records are depends on how long it ran, in trials too."""
-AFTER_SINK: Final = "commit_offsets_ms"
-IN_SINK: Final = ("add_batch_ms",)
-OF_WAVES: Final = "state_waves_excess_ms"
 
 
 def per_batch(saves: Saves | None, window: Window) -> Promise | Missing | None:
@@ -124,17 +121,6 @@ class Gains(NamedTuple):
     catches_up: bool
 
 
-class Cut(NamedTuple):
-    """Batches that are shorter by `ms`.
-
-    `follows`: whether the time between triggers shrinks with them. `at_once`: assume that records wait for no trigger.
-    """
-
-    ms: float
-    follows: bool
-    at_once: bool = False
-
-
 def gains(saves: Saves, window: Window) -> Gains | Missing:
     """Return the model's p50 now less its p50 with batches shortened as promised, in ms."""
     saved, now, before = promised(saves, window), record_latency_ms(window), mixture(window)
@@ -143,64 +129,31 @@ def gains(saves: Saves, window: Window) -> Gains | Missing:
     if isinstance(before, Missing):
         return before
     assert isinstance(now, Quantiles)
-    (surely, possibly), follows = waits_follow(window), _may_follow(window)
-    cuts = [Cut(saved.high, follows, at_once=follows), Cut(saved.low, surely), Cut(saved.high, possibly)]
+    (surely, possibly), waits = waits_follow(window), not _may_follow(window)
+    cuts = [(saved.high, not waits, waits), (saved.low, surely, True), (saved.high, possibly, True)]
     if saved.expected is not None:
-        cuts += [Cut(saved.expected, surely), Cut(saved.expected, possibly)]
+        cuts += [(saved.expected, surely, True), (saved.expected, possibly, True)]
     most, low, high, *likely = gained(now.p50, before, cuts, saves, window)
-    catches_up = keeps_up(window, saved.high) and not keeps_up(window, 0.0)
-    return Gains(Estimate(low, sum(likely) / 2 if likely else None, high), most, now.p50, catches_up)
+    expected = sum(likely) / 2 if likely else None
+    return Gains(Estimate(low, expected, high), most, now.p50, catches_up(window, saved.high))
 
 
-def gained(now: float, before: Mixture, cuts: Sequence[Cut], saves: Saves, window: Window) -> list[float]:
-    """Return by how much each cut lowers the median, which is `now` without any."""
-    distinct = list(dict.fromkeys(cuts))
-    medians = mixture_medians(*_shorter(before, distinct, saves, window), before.rows)
-    left = dict(zip(distinct, medians, strict=True))
-    return [max(0.0, now - left[cut]) for cut in cuts]
+def gained(
+    now: float, before: Mixture, cuts: Sequence[tuple[float, bool, bool]], saves: Saves, window: Window
+) -> list[float]:
+    """Return by how much each cut lowers the median, which is `now` without any.
 
-
-def waits_follow(window: Window) -> tuple[bool, bool]:
-    """Return whether the time between triggers shrinks with the batch: (surely, possibly).
-
-    With the default trigger it does; a trigger interval stays, except for batches that overrun it.
+    A cut: by how many ms batches are shorter, whether the time between triggers shrinks with them, and whether records
+    wait for a trigger at all. Limited batches that take all that arrives once they are shorter leave no backlog.
     """
-    trigger = window.facts.get("trigger")
-    if trigger is None or trigger.origin == "inferred":
-        return False, True
-    return (trigger.value == "unspecified",) * 2
+    ms, follows, waits = np.array(cuts, float).T[..., np.newaxis]
+    caught_up = np.array([[follows and catches_up(window, ms)] for ms, follows, _ in cuts])
+    mixed = before._replace(start=before.start - before.waited * caught_up)
+    start, width = shorter(window, mixed, ms, follows, window.facts.fixed_interval_ms, [(saves.metric, ms)])
+    return [max(0.0, now - median) for median in mixture_medians(start, width * waits, before.rows)]
 
 
 def _may_follow(window: Window) -> bool:
     """Return whether a record may also wait less: not if every batch ends within a trigger interval that stays."""
     over = measure(window, "over_interval_share")
     return waits_follow(window)[1] or (isinstance(over, Estimate) and over.high > 0)
-
-
-def _shorter(before: Mixture, cuts: Sequence[Cut], saves: Saves, window: Window) -> tuple[np.ndarray, np.ndarray]:
-    """Return start and width of the latencies, a row for each cut: results visible earlier, shorter waits, and no
-    backlog if limited batches then take all that arrives.
-
-    Rows of the first of several waves are visible early already; rows of later waves gain what these cannot. Fewer
-    waves show no row of the first one sooner.
-    """
-    ms, follows, at_once = (np.array(column)[:, np.newaxis] for column in zip(*cuts, strict=True))
-    waves = np.minimum(ms, before.waves) * (saves.metric == OF_WAVES)
-    start = before.start - _seen(ms, saves, window, before) + waves
-    width = before.width - ms * follows - waves + np.minimum(start, 0.0)
-    caught_up = [cut.follows and keeps_up(window, cut.ms) for cut in cuts]
-    if any(caught_up):
-        start = start - before.waited * np.array(caught_up)[:, np.newaxis]
-    return np.maximum(start, 0.0), np.where(at_once, 0.0, np.maximum(width, 0.0))
-
-
-def _seen(ms: np.ndarray, saves: Saves, window: Window, before: Mixture) -> np.ndarray:
-    """Return how much earlier results are visible; savings in the commit log come after them, others in part."""
-    phases = named(saves.metric).phases
-    if phases == IN_SINK:
-        return ms * (1 - before.early)
-    if AFTER_SINK not in phases or set(phases) == set(PHASES):
-        return ms
-    after, whole = (summed(window, columns)[before.known] for columns in ((AFTER_SINK,), phases))
-    earlier = np.clip(whole - after, 0.0, None)
-    return np.minimum(ms * earlier / np.maximum(whole, 1e-9), earlier)

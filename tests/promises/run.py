@@ -25,7 +25,8 @@ from advisor.comparison.levels import TOTAL
 from advisor.errors import AdvisorError
 from advisor.metrics import Estimate, measure, named
 from advisor.metrics.latency import Mixture, mixture, mixture_medians
-from advisor.savings.saving import Cut, Gains, gained, gains, waits_follow
+from advisor.savings.saving import Gains, gained, gains
+from advisor.savings.shorter import waits_follow
 from advisor.trials.run import Bounds
 from advisor.trials.setup import Permissions
 from advisor.trials.turns import MEASURED as MEASURED_LATENCY
@@ -218,7 +219,7 @@ def of_model(saves: Saves | None, runner: Keeping, saved_ms: float) -> dict[str,
 def _felt(ms: float, saves: Saves, window: Window, before: Mixture) -> float:
     """What the median record gains from batches shorter by `ms`: if its wait half follows."""
     now = mixture_medians(before.start, before.width, before.rows)[0]
-    least, most = gained(now, before, [Cut(ms, follows) for follows in waits_follow(window)], saves, window)
+    least, most = gained(now, before, [(ms, follows, True) for follows in waits_follow(window)], saves, window)
     return (least + most) / 2
 
 
