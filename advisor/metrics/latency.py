@@ -224,22 +224,6 @@ def _committed_after(window: Window) -> np.ndarray:
     return zero_filled(commit) if first_out and isinstance(commit, np.ndarray) else np.zeros(len(window))
 
 
-def too_long_by(window: Window) -> str:
-    """Return that rows may reach Kafka sooner, if records do not show addBatch; empty if they do.
-
-    Rows of a query with state reach it at the end of their task, which no record shows.
-    """
-    shown = not np.isnan(window.batches["add_batch_ms"]).all()
-    stateful = window.facts.value("stateful") is True or len(window.operators) > 0
-    if shown or stateful or window.facts.value("sink") != "kafka" or isinstance(mixture(window), Missing):
-        return ""
-    share = f"1/{1 / VISIBLE_BEFORE_END:.0f}"
-    return (
-        f"The record latency may be up to {share} of a batch too long: without state rows reach Kafka while the batch "
-        "runs, and these records do not show how long its addBatch is."
-    )
-
-
 def _spread(window: Window) -> np.ndarray | Missing:
     """From the first wave of state tasks to the last; a sink that publishes a batch as a whole has none."""
     if window.facts.value("sink") != "kafka" or not len(window.operators) or not np.any(partitions(window) > 1):

@@ -27,7 +27,7 @@ from advisor.facts import CONF, FACTS, Facts
 from advisor.facts.evidence import Run
 from advisor.facts.versions import MINORS, is_untried
 from advisor.metrics import ALL, measured, statistics, sure
-from advisor.metrics.latency import operators, too_long_by, waits_for_watermark, watermark_behind
+from advisor.metrics.latency import operators, waits_for_watermark, watermark_behind
 from advisor.metrics.phases import budget
 from advisor.metrics.units import milliseconds
 from advisor.progress import FROM_UI, INPUT_RATE, PARTS
@@ -208,7 +208,6 @@ def limits(judged: Judged) -> list[str]:
     if sure(window, "spikes_seen") == 2:
         said.append("Two slow batches show the rhythm, and two are few: a longer log makes sure of it.")
     said += _held_back(window)
-    said += filter(None, [too_long_by(window)])
     if sure(window, "backlog_wait_ms") > 0:
         said.append("Rows wait in the sources: the record latency is that of records that come now, not of those that "
                     "become visible now.")  # fmt: skip
