@@ -33,10 +33,6 @@ class Level:
         """The difference; both must come from independent draws."""
         return Level(self.value - other.value, self.draws - other.draws)
 
-    def __add__(self, other: Level) -> Level:
-        """The sum; draws are taken as they come."""
-        return Level(self.value + other.value, self.draws + other.draws)
-
     def over(self, other: Level) -> Level:
         """The ratio; NaN where `other` is not above 0."""
         positive = np.where(other.draws > 0, other.draws, np.nan)
