@@ -18,6 +18,11 @@ def zero_filled(values: np.ndarray) -> np.ndarray:
     return np.where(np.isnan(values), 0.0, values)
 
 
+def above_zero(values: np.ndarray) -> np.ndarray:
+    """Return the values with NaN where they are not above 0, so that they can divide."""
+    return np.where(values > 0, values, np.nan)
+
+
 def since_last(values: np.ndarray) -> np.ndarray:
     """Return by how much each value is larger than the one before; NaN for the first."""
     return np.concatenate([[np.nan], values[1:] - values[:-1]])[: len(values)]

@@ -8,6 +8,7 @@ import numpy as np
 
 from advisor.metrics.metric import Batchwise, Bounds, batch_metric, bounded_metric, window_metric
 from advisor.metrics.missing import NOT_SEEN, NOT_TOLD, Missing, needed
+from advisor.statistics import above_zero
 from advisor.window import Window
 
 BY_SECONDS = Missing("the log's clock has seconds only")
@@ -80,8 +81,7 @@ def files_per_batch(window: Window) -> np.ndarray | Missing:
 @batch_metric("ms", inside=True, label="Python workers per row")
 def python_per_row_ms(window: Window) -> np.ndarray:
     """Python workers, as wall time, over the rows that the batch read."""
-    rows = window.batches["input_rows"]
-    return needed(of_jobs(window, "python_ms")) / np.where(rows > 0, rows, np.nan)
+    return needed(of_jobs(window, "python_ms")) / above_zero(window.batches["input_rows"])
 
 
 @batch_metric("ms", phases=("add_batch_ms",), inside=True, label="waits for slots of other queries", share=True)
@@ -141,15 +141,13 @@ def driver_after_ms(window: Window) -> np.ndarray | Missing:
 @batch_metric("share", "count", inside=True, label="the part of the driver's own time that comes after the last job")
 def driver_after_of_gaps(window: Window) -> np.ndarray:
     """What the driver does after the last job, over all that it does outside of jobs."""
-    after, gaps = needed(driver_after_ms(window)), needed(driver_gaps_ms(window))
-    return after / np.where(gaps > 0, gaps, np.nan)
+    return needed(driver_after_ms(window)) / above_zero(needed(driver_gaps_ms(window)))
 
 
 @batch_metric("share", "count", inside=True, label="the part of the driver's own time that comes before the first job")
 def driver_before_of_gaps(window: Window) -> np.ndarray:
     """What the driver does before the first job, over all that it does outside of jobs."""
-    before, gaps = needed(of_jobs(window, "driver_before_ms")), needed(driver_gaps_ms(window))
-    return before / np.where(gaps > 0, gaps, np.nan)
+    return needed(of_jobs(window, "driver_before_ms")) / above_zero(needed(driver_gaps_ms(window)))
 
 
 @window_metric("count", "count", inside=True, label="generated methods that the JVM does not compile")
@@ -180,5 +178,5 @@ def code_refused_ms(window: Window) -> np.ndarray | Missing:
 @batch_metric("bytes", "bytes", inside=True, label="bytes per written file")
 def bytes_per_file(window: Window) -> np.ndarray:
     """Bytes that the sink wrote over its files, by its own log."""
-    files, size = needed(of_jobs(window, "files_written")), needed(of_jobs(window, "bytes_written"))
-    return size / np.where(files > 0, files, np.nan)
+    files = needed(of_jobs(window, "files_written"))
+    return needed(of_jobs(window, "bytes_written")) / above_zero(files)

@@ -15,7 +15,7 @@ from advisor.metrics.measure import sure_part
 from advisor.metrics.metric import Estimate, remembered, window_metric
 from advisor.metrics.missing import Missing, MissingError, needed
 from advisor.metrics.slopes import theil_sen
-from advisor.statistics import median, middle, quantile, rank_correlation, rounded_up, total
+from advisor.statistics import above_zero, median, middle, quantile, rank_correlation, rounded_up, total
 from advisor.vocabulary import ENDING
 from advisor.window import Window
 
@@ -156,7 +156,7 @@ def rows_of_a_file(window: Window) -> float:
     """Return the rows of a typical file; raises MissingError where no file was counted."""
     read = files_read(window)
     files = read if isinstance(read, np.ndarray) else files_taken(window)
-    found = median(rows_taken(window) / np.where(files > 0, files, np.nan))
+    found = median(rows_taken(window) / above_zero(files))
     if not (np.isfinite(found) and found > 0):
         raise MissingError(Missing("how many rows a file holds is not known"))
     return found

@@ -7,7 +7,7 @@ import numpy as np
 from advisor.metrics.metric import Batchwise, Bounds, batch_metric, bounded_metric, window_metric
 from advisor.metrics.missing import Missing, MissingError, needed
 from advisor.metrics.operators import SESSIONS, per_batch
-from advisor.statistics import any_above_zero, median
+from advisor.statistics import above_zero, any_above_zero, median
 from advisor.window import Window
 
 NO_EVENT_TIME = Missing("the query has no event time")
@@ -27,18 +27,14 @@ def _untold(window: Window) -> Missing:
         return Missing("event time is missing in the records or cut off")
     if not np.isnan(window.batches["event_time_max"]).all():
         return Missing("the watermark has not moved from 1970 yet, where Spark starts it")
-    if not np.isnan(moment_of(window, "watermark")).all():
+    if not np.isnan(watermarks(window)).all():
         return Missing("the records hold a watermark, but no event times of rows")
     return NO_EVENT_TIME
 
 
-def moment_of(window: Window, column: str) -> np.ndarray:
-    """An event time or the watermark of each batch, ms since 1970; NaN where there is none yet.
-
-    Spark starts every watermark at 1970.
-    """
-    moment = window.batches[column]
-    return np.where(moment > 0, moment, np.nan)
+def watermarks(window: Window) -> np.ndarray:
+    """Return the watermark of each batch, ms since 1970; NaN where there is none yet: Spark starts it at 1970."""
+    return above_zero(window.batches["watermark"])
 
 
 @batch_metric("ms", label="the watermark behind the newest event")
@@ -47,7 +43,7 @@ def watermark_delay_ms(window: Window) -> np.ndarray | Missing:
 
     In append mode a window's result waits at least so long after the window's end.
     """
-    delay = window.batches["event_time_max"] - moment_of(window, "watermark")
+    delay = window.batches["event_time_max"] - watermarks(window)
     return _untold(window) if np.isnan(delay).all() else delay
 
 
@@ -57,7 +53,7 @@ def watermark_ahead_of_clock_ms(window: Window) -> np.ndarray | Missing:
 
     Only an event of the future moves it there, or a clock that was set back: these two cannot be told apart.
     """
-    watermark, batches = moment_of(window, "watermark"), window.batches
+    watermark, batches = watermarks(window), window.batches
     ahead = np.maximum(watermark - batches["clock"], 0.0)
     if (watermark > batches["timestamp"]).any() and not (ahead > 0).any():
         return Missing("the run's clock was set back behind the watermark")
@@ -132,8 +128,7 @@ def late_rows(window: Window) -> Batchwise:
 @batch_metric("ratio", "count", label="late rows over rows read")
 def late_rows_over_read(window: Window) -> np.ndarray:
     """Rows that the watermark dropped over rows read; above 1 where the batch was computed several times."""
-    rows = window.batches["input_rows"]
-    return _dropped(window, "rows") / np.where(rows > 0, rows, np.nan)
+    return _dropped(window, "rows") / above_zero(window.batches["input_rows"])
 
 
 @bounded_metric("share", "count", label="the share of rows dropped as too late")

@@ -17,7 +17,7 @@ from advisor.metrics.missing import Missing, needed
 from advisor.metrics.phases import share_of
 from advisor.metrics.repeats import reread_factor
 from advisor.metrics.tasks import of_kind, slots
-from advisor.statistics import since_last, zero_filled
+from advisor.statistics import above_zero, since_last, zero_filled
 from advisor.window import Window
 
 DEFAULT_WAIT_MS = 500.0
@@ -125,7 +125,7 @@ def kafka_fetch_wait_ms(window: Window) -> Batchwise | Missing:
     if isinstance(read := of_jobs(window, "source_read_ms"), np.ndarray):
         python = of_jobs(window, "python_ms")
         read = read + (zero_filled(python) if isinstance(python, np.ndarray) else 0.0)
-        most = np.fmin(most, np.where(read > 0, read, np.nan))
+        most = np.fmin(most, above_zero(read))
     at_most = np.minimum((longest if at_once >= BY_CHANCE else each) * waves, most)
     at_least = np.minimum(each * waves if free is not None else each, most)
     left = np.clip(until_next - outside, 0.0, None)

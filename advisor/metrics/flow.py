@@ -10,7 +10,7 @@ from advisor.batches import whole_seconds
 from advisor.metrics.addbatch import of_jobs
 from advisor.metrics.metric import batch_metric, remembered, window_metric
 from advisor.metrics.missing import NO_BATCHES, NO_INTERVAL, Missing, MissingError, needed
-from advisor.statistics import known, median, since_last
+from advisor.statistics import above_zero, known, median, since_last
 from advisor.vocabulary import ENDING
 from advisor.window import Window
 
@@ -46,7 +46,7 @@ def utilisation(window: Window) -> np.ndarray | Missing:
     follows, since_batch = (since_last(batches[name]) for name in ("batch_id", "timestamp"))
     polled = since_trigger < np.minimum(duration / 2, LEAST_WITHOUT_POLLING_MS)
     since = np.where(follows == 1, np.fmax(since_trigger, since_batch), np.where(polled, np.nan, since_trigger))
-    return duration / np.where(since > 0, since, np.nan)
+    return duration / above_zero(since)
 
 
 def since_batch_ms(window: Window) -> np.ndarray:
@@ -59,8 +59,7 @@ def since_batch_ms(window: Window) -> np.ndarray:
     passed = np.where(since_last(took) == since_last(numbers), since_last(starts), np.nan)
     by_number = dict(zip(numbers.tolist(), passed.tolist(), strict=True))
     passed = np.array([by_number.get(number, np.nan) for number in window.batches["batch_id"].tolist()])
-    found = passed if (passed > 0).any() else window.batches["interval_ms"]
-    return np.where(found > 0, found, np.nan)
+    return above_zero(passed if (passed > 0).any() else window.batches["interval_ms"])
 
 
 @window_metric("ms", time="latency", label="the wait for more rows")
@@ -120,8 +119,7 @@ def processed_rows_per_second(window: Window) -> np.ndarray:
 @batch_metric("ms", label="addBatch per row")
 def add_batch_per_row_ms(window: Window) -> np.ndarray:
     """addBatch over the rows of the batch."""
-    rows = window.batches["input_rows"]
-    return window.batches["add_batch_ms"] / np.where(rows > 0, rows, np.nan)
+    return window.batches["add_batch_ms"] / above_zero(window.batches["input_rows"])
 
 
 def sum_of_sources(window: Window, values: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ import numpy as np
 from advisor.batches import Columns
 from advisor.metrics.metric import remembered
 from advisor.progress import FROM_UI
-from advisor.statistics import zero_filled
+from advisor.statistics import above_zero, zero_filled
 from advisor.window import Window
 
 CACHE_COUNTERS = ("custom:loadedMapCacheHitCount", "custom:loadedMapCacheMissCount")
@@ -52,8 +52,7 @@ def partitions(window: Window) -> np.ndarray:
     """
     shown = window.operators["shuffle_partitions"]
     shown = np.where(np.isnan(shown), _untold(window), shown) if np.isnan(shown).any() else shown
-    capped = np.fmin(shown, least_shown(window, shown))
-    return np.where(capped > 0, capped, np.nan)
+    return above_zero(np.fmin(shown, least_shown(window, shown)))
 
 
 def _untold(window: Window) -> np.ndarray:

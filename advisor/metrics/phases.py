@@ -22,7 +22,7 @@ from advisor.metrics.metric import (
     window_metric,
 )
 from advisor.metrics.missing import Missing, needed
-from advisor.statistics import middle, zero_filled
+from advisor.statistics import above_zero, middle, zero_filled
 from advisor.window import PHASES, Window
 
 DISCOVERY = ("latest_offset_ms", "get_offset_ms", "get_end_offset_ms", "set_offset_range_ms")
@@ -120,8 +120,7 @@ def unaccounted_ms(window: Window) -> np.ndarray:
 @remembered
 def _lengths(window: Window) -> np.ndarray:
     """Return how long each batch took; NaN where that is no length to divide by."""
-    whole = needed(trigger_execution_ms(window))
-    return np.where(whole > 0, whole, np.nan)
+    return above_zero(needed(trigger_execution_ms(window)))
 
 
 def share_of(part: BatchMetric, name: str = "", label: str = "", meaning: str = "") -> Metric[Batchwise]:

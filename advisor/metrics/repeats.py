@@ -11,7 +11,7 @@ from advisor.metrics.metric import batch_metric, remembered, stage_metric
 from advisor.metrics.missing import Missing, needed
 from advisor.metrics.operators import joins, partitions
 from advisor.metrics.tasks import most, of_kind, per_batch, spread
-from advisor.statistics import zero_filled
+from advisor.statistics import above_zero, zero_filled
 from advisor.window import Window
 
 
@@ -34,7 +34,7 @@ def reread_factor(window: Window) -> np.ndarray | Missing:
     delta = sum_of_sources(window, window.sources["offset_rows"])
     if np.isnan(delta).all():
         return Missing("the sources' offsets do not show how many rows lie between them")
-    return window.batches["input_rows"] / np.where(delta > 0, delta, np.nan)
+    return window.batches["input_rows"] / above_zero(delta)
 
 
 @stage_metric("ms", label="computing the batch again", share=True)

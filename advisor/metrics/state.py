@@ -23,7 +23,7 @@ from advisor.metrics.slopes import trend
 from advisor.metrics.tasks import least_slots, of_kind, slots, slots_are_shared, spread
 from advisor.metrics.tasks import per_batch as stages_ms
 from advisor.regime import outer_thirds, steady_rise
-from advisor.statistics import any_above_zero, known, middle, zero_filled
+from advisor.statistics import above_zero, any_above_zero, known, middle, zero_filled
 from advisor.window import Window
 
 NO_STORES = Missing("no operator reports its state stores")
@@ -125,8 +125,7 @@ def _bytes_per_key(window: Window) -> np.ndarray | Missing:
     size = window.operators[SIZE] if SIZE in window.operators else np.zeros(0)
     if not len(known(size)):  # nor where only another query's operators have it
         return NO_SIZE
-    rows = needed(state_rows(window))
-    return per_batch(window, size / computed_times(window)) / np.where(rows > 0, rows, np.nan)
+    return per_batch(window, size / computed_times(window)) / above_zero(needed(state_rows(window)))
 
 
 @window_metric("ratio", "count", label="the size of a key's state over that at the start of the window")
@@ -355,7 +354,7 @@ def state_waves_ms(window: Window) -> Batchwise | Missing:
     seen = stages_ms(window, spread(window).wall, of_kind(window, "state")) if len(stages) else NOT_SEEN
     if isinstance(most, Missing) or isinstance(seen, Missing):
         return most
-    seen = np.where(seen > 0, seen, np.nan) * _after_the_first(window)
+    seen = above_zero(seen) * _after_the_first(window)
     if isinstance(most, Bounds):
         return Bounds(np.fmin(most.low, seen), np.fmin(most.high, seen))
     return np.fmin(most, seen)
@@ -363,8 +362,7 @@ def state_waves_ms(window: Window) -> Batchwise | Missing:
 
 def _after_the_first(window: Window) -> np.ndarray:
     """The share of a stage with state that its waves after the first take."""
-    waves = needed(state_waves(window))
-    return 1 - 1 / np.where(waves > 0, waves, np.nan)
+    return 1 - 1 / above_zero(needed(state_waves(window)))
 
 
 def _beyond_first_wave(window: Window, task: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ from advisor.metrics.missing import NO_SLOTS, NOT_SEEN, NOT_TOLD, Missing, Missi
 from advisor.metrics.operators import largest, partitions, task_ms
 from advisor.metrics.slow_batches import rhythm
 from advisor.stages import DELTA_COMMAND, MERGE, PYTHON_RDD
-from advisor.statistics import known, mean, median, middle, zero_filled
+from advisor.statistics import above_zero, known, mean, median, middle, zero_filled
 from advisor.window import Window
 
 _TEXT = ("Scan csv", "Scan json", "Scan text")
@@ -39,7 +39,7 @@ def least_slots(window: Window) -> float:
     seen = window.facts.number("task_slots_at_least")
     known_ones = seen if seen is not None and seen >= 1 and not slots_are_shared(window) else 1.0
     add_batch = window.batches["add_batch_ms"][window.operators["batch"]]
-    at_once = known(task_ms(window) / np.where(add_batch > 0, add_batch, np.nan))
+    at_once = known(task_ms(window) / above_zero(add_batch))
     return max(known_ones, float(np.ceil(middle(at_once) * _TIMERS))) if len(at_once) else known_ones
 
 
@@ -144,8 +144,7 @@ def most(window: Window, values: np.ndarray, nothing: float = np.nan) -> np.ndar
 
 def of_batch(window: Window, name: str) -> np.ndarray:
     """The sum of a number over the stages of each batch; NaN where it has none."""
-    found = np.bincount(window.stages["batch"], zero_filled(window.stages[name]), len(window))
-    return np.where(found > 0, found, np.nan)
+    return above_zero(np.bincount(window.stages["batch"], zero_filled(window.stages[name]), len(window)))
 
 
 def of_kind(window: Window, *kinds: str) -> np.ndarray:
@@ -370,7 +369,7 @@ def computing_share(window: Window) -> np.ndarray | Missing:
     worked, ran = (
         np.bincount(stages["batch"], np.where(longest, ms, 0.0), len(window)) for ms in (busy, stages["run_ms"])
     )
-    return worked / np.where(ran > 0, ran, np.nan)
+    return worked / above_zero(ran)
 
 
 def _described(window: Window) -> list[str]:
@@ -405,7 +404,7 @@ def cpu_per_row_ms(window: Window) -> np.ndarray:
         np.where(of_kind(window, "source_read"), window.stages[name], 0.0) for name in ("cpu_ms", "input_rows")
     )
     took, rows = (np.bincount(window.stages["batch"], values, len(window)) for values in (cpu, read))
-    return took / np.where(rows > 0, rows, np.nan)
+    return took / above_zero(rows)
 
 
 @stage_metric("ms", label="computing while reading the source, at least")

@@ -26,7 +26,7 @@ from advisor.metrics.state import state_commit_wall_ms
 from advisor.metrics.tasks import most, of_batch, of_kind, slots, spread
 from advisor.metrics.tasks import per_batch as stages_per_batch
 from advisor.stages import LOG_CHECKPOINT
-from advisor.statistics import known, mean, median, quantile
+from advisor.statistics import above_zero, known, mean, median, quantile
 from advisor.window import Window
 
 ADVISED_LOG_INTERVAL_MS = 5000  # the documented example for a queue that is full
@@ -133,8 +133,7 @@ def files_per_task(window: Window) -> np.ndarray:
 @stage_metric("ms", "task", label="the tasks' time for each file")
 def task_ms_per_file(window: Window) -> np.ndarray:
     """The time of all tasks of a batch over the files that it writes: at most so much each takes."""
-    files = needed(of_jobs(window, "files_written"))
-    return of_batch(window, "task_ms") / np.where(files > 0, files, np.nan)
+    return of_batch(window, "task_ms") / above_zero(needed(of_jobs(window, "files_written")))
 
 
 @window_metric("share", label="the share of state loads that read files")
