@@ -11,7 +11,6 @@ from advisor.contract import (
     Latencies,
     Loss,
     LossKind,
-    Metric,
     Part,
     PlannedStep,
     Promise,
@@ -175,7 +174,7 @@ def latency(query: QueryEntry) -> str:
     if query.value("trigger") == "real_time":  # of one batch, too, the events hold both
         spread = f"p50 {text.ms(found.p50)}   p99 {text.ms(found.p99)}"
     moving = _moving(query.trend.record_latency_ms, text.ms, rising="getting longer", falling="getting shorter")
-    now = f"{at_least(query)}{spread}{_target(query, found)}{moving}"
+    now = f"{at_least(query)}{spread}{moving}"
     then = _with_the_step(query)
     return f"{now}   → {then}" if then else now
 
@@ -201,14 +200,6 @@ def _spread(query: QueryEntry, name: str, usual: float | None, high: float | Non
 
 def _moving(found: Trend, words: Callable[[float], str], **directions: str) -> str:
     return trend(found, words, **directions) if found.direction in ("rising", "falling") else ""
-
-
-def _target(query: QueryEntry, found: Metric) -> str:
-    target = query.value("latency_target_ms")
-    latency = found.p50 if query.value("latency_target_stat") == "p50" else found.p99
-    if query.screen.target is not None or not isinstance(target, int | float) or latency is None:
-        return ""
-    return f" (target {text.ms(target)}: {'missed' if latency > target else 'reached'})"
 
 
 def batch_headroom_lag(query: QueryEntry) -> str:
