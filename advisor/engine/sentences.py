@@ -135,7 +135,7 @@ def _bare(name: str, window: Window) -> str:
         value = measure(window, name)
         if isinstance(value, Missing):
             return f"<{name.replace('_', ' ')}: {value.reason}>"
-        return f"{value.safe:.0f}" if isinstance(value, Estimate) else f"<{name}>"
+        return f"{value.safe:.0f}"
     known = window.facts.get(name)
     if name.endswith("_path"):  # it stands between quotes
         return json.dumps(_pasted(known), ensure_ascii=False)[1:-1] or f"<{name}>"

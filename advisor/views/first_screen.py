@@ -447,9 +447,7 @@ def once_known(facts: Sequence[str]) -> str:
     if len(facts) > 1:
         return f"Not known: {', '.join(facts[:-1])} and {facts[-1]}; give each with --set NAME=..."
     (fact,) = facts
-    known = FACTS.get(fact)
-    if known is None:
-        return f"{fact} is not known: --set {fact}=..."
+    known = FACTS[fact]
     if known.kind == "bool":
         return f"It is not known whether {known.meaning}: --set {fact}=true|false"
     return f"Not known: {known.meaning}; --set {fact}=..."
