@@ -146,13 +146,10 @@ def _within_bounds(query: dict[str, Any], version: str, case: str) -> None:
 
 
 def test_batches_without_a_pause_may_be_those_of_an_interval_that_all_overrun(tmp_path: Path) -> None:
-    run = made("4.0", "noop", "default", stateful=False)
     path = tmp_path / "told.log"
-    path.write_text("\n".join(map(json.dumps, run)), encoding="utf-8")
-    page = report_as_text(advisor.analyze(path).typed)
-    assert "no pause between batches" in page
-    said = advisor.analyze(path, set=["trigger=unspecified"]).typed
-    assert "default trigger" in report_as_text(said)
+    path.write_text("\n".join(map(json.dumps, made("4.0", "noop", "default", stateful=False))), encoding="utf-8")
+    for given, words in (([], "no pause between batches"), (["trigger=unspecified"], "default trigger")):
+        assert words in report_as_text(advisor.analyze(path, set=given).typed)
 
 
 def test_a_backlog_that_is_gone_at_the_end_is_not_falling_behind(tmp_path: Path) -> None:

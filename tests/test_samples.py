@@ -126,10 +126,8 @@ def test_steps_are_in_order_and_legal_and_the_best_one_saves_most(case: Path) ->
         best = query.best_step.advice if query.best_step else None
         for step in steps.values():
             assert step.legal != "yes" or step.takes != "new_checkpoint"
-            for promise in (step.saves_ms, step.saves_latency_ms):
-                known = (
-                    [end for end in (promise.low, promise.expected, promise.high) if end is not None] if promise else []
-                )
+            for promise in filter(None, (step.saves_ms, step.saves_latency_ms)):
+                known = [end for end in (promise.low, promise.expected, promise.high) if end is not None]
                 assert known == sorted(known)
         sure = [step for step in steps.values() if step.legal == "yes" and step.semantics == "unchanged"]
         saved = [step.saves_latency_ms.likely for step in sure if step.saves_latency_ms is not None]

@@ -45,6 +45,7 @@ def test_different_phases_add_up() -> None:
     assert found is not None
     assert [one.step for one in found.steps] == ["changelog", "async-progress"]
     assert found.saves_ms == Promise(190, 360, 530, 60)
+    assert [replace(ASYNC, status=status).experimental for status in ("stable", "experimental")] == [False, True]
 
 
 def test_of_one_phase_each_takes_its_share_of_what_the_other_leaves() -> None:
@@ -72,11 +73,6 @@ def test_only_what_spark_takes_on_this_checkpoint_is_combined() -> None:
     for changed in unfit:
         assert names(finding("LG001", ASYNC), finding("ST002", replace(CHANGELOG, **changed))) == []
     assert names(finding("LG001", ASYNC), finding("ST002", CHANGELOG, explained_by="ST001")) == []
-
-
-def test_a_step_is_experimental_by_its_status() -> None:
-    assert not ASYNC.experimental
-    assert replace(ASYNC, status="experimental").experimental
 
 
 def test_steps_that_were_made_at_once_promise_in_common() -> None:

@@ -83,11 +83,9 @@ def test_queries_are_paired_by_id_and_by_name(tmp_path: Path) -> None:
         tmp_path / "b", {"run": "3", "ms": 200}, {"run": "4", "ms": 50, "id": "c", "name": "clicks"},
         {"run": "5", "ms": 9, "id": "new"},
     )  # fmt: skip
-    pairs = {
-        (one["before"]["run_id"], one["after"]["run_id"]) for one in advisor.compare(before, after).data["comparisons"]
-    }
-    assert pairs == {("1", "3"), ("2", "4")}
     found = advisor.compare(before, after)
+    pairs = {(one.before.run_id, one.after.run_id) for one in found.typed.comparisons}
+    assert pairs == {("1", "3"), ("2", "4")}
     assert (found.typed.only_before, found.typed.only_after) == ((), ("new",))
     assert "only AFTER holds batches to judge: new" in str(found) and not found.undecided
     other = advisor.compare(after, before)
@@ -123,12 +121,9 @@ def test_a_change_after_a_restart_hides_the_restart_not(tmp_path: Path) -> None:
     assert pairs == [("0", "1", "faster"), ("1", "1", "slower")]
 
 
-def test_in_a_session_it_says_what_to_do_there(slow: str) -> None:
+def test_what_is_not_there_is_said(slow: str) -> None:
     with pytest.raises(InputError, match="not two parts of one query to compare; restart a query in this session"):
         compare_readings(files.read([slow]), None, load(None), Asked(live=True))
-
-
-def test_what_is_not_there_is_said(slow: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="not two parts of one query to compare; give two logs"):
         advisor.compare(slow)
     with pytest.raises(UsageError, match="no query 'orders'"):
