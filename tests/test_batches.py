@@ -150,18 +150,11 @@ RATE = "RateStreamV2[rowsPerSecond=10, rampUpTimeSeconds=0, x"
 @pytest.mark.parametrize(
     ("description", "start", "end", "rows"),
     [
-        (KAFKA, '{"t":{"0":5,"1":7}}', '{"t":{"1":9,"0":6}}', 3),
-        (KAFKA, '{"t":{"0":5}}', '{"t":{"0":6,"1":3}}', None),
-        (KAFKA, '{"t":{"0":-2}}', '{"t":{"0":6}}', None),
-        (KAFKA, '{"t":{"0":9}}', '{"t":{"0":6}}', None),
-        (KAFKA, '"{\\"t\\":{\\"0\\":5}}"', '"{\\"t\\" : {\\"0\\":8}}"', 3),
-        (KAFKA, "null", '{"t":{"0":6}}', None),
-        (KAFKA, "{}", "{}", None),
-        (RATE, "5", "7", 20),
-        (RATE.replace("Seconds=0", "Seconds=3"), "5", "7", None),
-        (RATE, '"5"', '"7"', 20),
-        (SOCKET, "5", "7", 2),
-        ("MemoryStream[value#1]", "5", "7", None),
+        (KAFKA, '{"t":{"0":5,"1":7}}', '{"t":{"1":9,"0":6}}', 3), (KAFKA, '{"t":{"0":5}}', '{"t":{"0":6,"1":3}}', None),
+        (KAFKA, '{"t":{"0":-2}}', '{"t":{"0":6}}', None), (KAFKA, '{"t":{"0":9}}', '{"t":{"0":6}}', None),
+        (KAFKA, '"{\\"t\\":{\\"0\\":5}}"', '"{\\"t\\" : {\\"0\\":8}}"', 3), (KAFKA, "null", '{"t":{"0":6}}', None),
+        (KAFKA, "{}", "{}", None), (RATE, "5", "7", 20), (RATE.replace("Seconds=0", "Seconds=3"), "5", "7", None),
+        (RATE, '"5"', '"7"', 20), (SOCKET, "5", "7", 2), ("MemoryStream[value#1]", "5", "7", None),
         (None, "5", "7", None),
         ("RatePerMicroBatchStream[..]", '{"offset":5,"timestamp":1}', '{"offset":105,"timestamp":9}', 100),
         ("FileStreamSource[file:/x]", '{"logOffset":5}', '{"logOffset":7}', None),
@@ -170,11 +163,10 @@ RATE = "RateStreamV2[rowsPerSecond=10, rampUpTimeSeconds=0, x"
         ("x", '"49590338271490256608559692538361571095921575989136588898"', '"5"', None),
         (KAFKA, '{"t":{"0":9223372036854775807}}', '{"t":{"0":9223372036854775807}}', None),
         (KAFKA, '{"t":{"0":4611686018427387904}}', '{"t":{"0":4611686018427387904}}', 0),
-        (KAFKA, '{"t":{"0":1.5}}', '{"t":{"0":2.5}}', None),
-        (KAFKA, '{"t":{"0":true}}', '{"t":{"0":true}}', None),
+        (KAFKA, '{"t":{"0":1.5}}', '{"t":{"0":2.5}}', None), (KAFKA, '{"t":{"0":true}}', '{"t":{"0":true}}', None),
         (SOCKET, "true", "true", None),
     ],
-)
+)  # fmt: skip
 def test_rows_between_offsets(description: str | None, start: str, end: str, rows: int | None) -> None:
     offsets = Offsets()
     offsets.add([Raw(start.encode())], [Raw(end.encode())], [Raw(b"null")])
@@ -185,16 +177,11 @@ def test_rows_between_offsets(description: str | None, start: str, end: str, row
 @pytest.mark.parametrize(
     ("raw", "text"),
     [
-        (b"null", None),
-        (b'{\n  "t" : {\n    "0" : 5\n  }\n}', '{"t":{"0":5}}'),
-        (b'"{\\"t\\": 1}"', '{"t":1}'),
-        (b'"plain words"', '"plain words"'),
-        (b"5", "5"),
-        (b"1.50", "1.50"),
-        (b'"a\xff"', '"a�"'),
+        (b"null", None), (b'{\n  "t" : {\n    "0" : 5\n  }\n}', '{"t":{"0":5}}'), (b'"{\\"t\\": 1}"', '{"t":1}'),
+        (b'"plain words"', '"plain words"'), (b"5", "5"), (b"1.50", "1.50"), (b'"a\xff"', '"a�"'),
         (b'{"a":' * 950 + b"1" + b"}" * 950, '{"a":' * 950 + "1" + "}" * 950),
     ],
-)
+)  # fmt: skip
 def test_the_text_of_an_offset(raw: bytes, text: str | None) -> None:
     assert parse(raw).text == text
 

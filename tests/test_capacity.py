@@ -47,14 +47,12 @@ def estimate(found: Estimate | Missing) -> Estimate:
 @pytest.mark.parametrize(
     ("made", "held"),
     [
-        (every_second(), 6000),
-        (every_second(max_offsets_per_trigger=2000), 2000),
-        (every_second(trigger_interval_ms=80), 1000 / 0.15),
-        (one_after_the_other(0.5, 5.0), 10_000),
+        (every_second(), 6000), (every_second(max_offsets_per_trigger=2000), 2000),
+        (every_second(trigger_interval_ms=80), 1000 / 0.15), (one_after_the_other(0.5, 5.0), 10_000),
         (one_after_the_other(0.5, 5.0, max_offsets_per_trigger=1000), 5000),
     ],
     ids=["interval", "interval and limit", "interval too short", "default trigger", "default trigger and limit"],
-)
+)  # fmt: skip
 def test_the_rows_that_are_held(made: Window, held: float) -> None:
     found = estimate(measure(made, "capacity_per_second"))
     assert found.low <= held <= found.high
@@ -124,12 +122,10 @@ def test_a_recorded_run_on_a_busy_machine_gets_no_number() -> None:
 @pytest.mark.parametrize(
     ("interval", "limit", "minutes"),
     [
-        (1000, None, 30 * 0.15 / (1 - 0.15)),
-        (0, None, 30 * 0.15 / (1 - 0.15)),
-        (1000, 2000, 30 / (2 - 1)),
+        (1000, None, 30 * 0.15 / (1 - 0.15)), (0, None, 30 * 0.15 / (1 - 0.15)), (1000, 2000, 30 / (2 - 1)),
         (1000, 800, np.inf),
     ],
-)
+)  # fmt: skip
 def test_an_outage_is_worked_off(interval: float, limit: float | None, minutes: float) -> None:
     """A row per millisecond comes; without a limit every batch takes what came during the one before."""
     assert drained_ms(Line(100, 0.15), 1.0, interval, limit, 30 * 60_000) / 60_000 == pytest.approx(minutes, rel=0.02)

@@ -494,13 +494,11 @@ def test_what_spark_takes_is_a_master(master: str) -> None:
 @pytest.mark.parametrize(
     ("words", "found"),
     [
-        (("no-such.log",), "no-such.log: no such file or directory"),
-        (("-",), "a cluster cannot read standard input"),
-        ((LOG, "--last", "soon"), "is not a length of time"),
-        ((LOG, "--set", "sinc=kafka"), "sinc"),
+        (("no-such.log",), "no-such.log: no such file or directory"), (("-",), "a cluster cannot read standard input"),
+        ((LOG, "--last", "soon"), "is not a length of time"), ((LOG, "--set", "sinc=kafka"), "sinc"),
         ((LOG, "--rules", "no-such-rules"), "no-such-rules"),
     ],
-)
+)  # fmt: skip
 def test_what_was_asked_wrongly_starts_no_spark(words: tuple[str, ...], found: str) -> None:
     # no master: were one asked for, the message would be of Spark
     done = run("analyze", *words, "--master", "spark://nowhere.invalid:1", env={"JAVA_HOME": "/nowhere"})

@@ -425,12 +425,10 @@ def test_numbers_in_words(number_: float, unit: str, words: str) -> None:
 @pytest.mark.parametrize(
     ("known", "low", "high"),
     [
-        ({"spark_version": "2.4.5"}, 144, 282),
-        ({"spark_version_below": "3.4"}, 144, 282),
-        ({"spark_version": "3.5.1"}, 144, 144),
-        ({}, 144, 144),
+        ({"spark_version": "2.4.5"}, 144, 282), ({"spark_version_below": "3.4"}, 144, 282),
+        ({"spark_version": "3.5.1"}, 144, 144), ({}, 144, 144),
     ],
-)
+)  # fmt: skip
 def test_before_3_4_the_commit_log_hides_in_the_time_of_no_phase(known: dict[str, Any], low: int, high: int) -> None:
     batch = {"triggerExecution": 507, "addBatch": 205, "queryPlanning": 20, "walCommit": 144, "getOffset": 0}
     one = window([batch] * 3, **known)

@@ -31,15 +31,13 @@ RULE = {
     "references": ["our handbook"],
     "examples": [
         {
-            "name": verdict,
-            "facts": {},
-            "batches": {"count": 30, "row": SLOW_PLANNING | {"queryPlanning": ms}},
+            "name": verdict, "facts": {}, "batches": {"count": 30, "row": SLOW_PLANNING | {"queryPlanning": ms}},
             "expect": {"verdict": verdict},
         }
         for verdict, ms in (("fires", 500), ("quiet", 5))
     ],
     "steps": [STEP],
-}
+}  # fmt: skip
 
 
 def judged(folder: Path, rule: dict[str, object], row: dict[str, int]) -> QueryEntry:

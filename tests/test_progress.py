@@ -101,18 +101,14 @@ def test_a_duration_that_is_no_number_breaks_the_event(value: str) -> None:
 @pytest.mark.parametrize(
     ("changed", "reason"),
     [
-        ({"timestamp": None}, "no timestamp"),
-        ({"timestamp": "yesterday"}, "no point in time"),
+        ({"timestamp": None}, "no timestamp"), ({"timestamp": "yesterday"}, "no point in time"),
         ({"timestamp": "2026-13-01T00:00:00.000Z"}, "no point in time"),
         ({"id": None, "runId": None}, "no id and no runId"),
-        ({"durationMs": None, "sources": None}, "no durationMs and no sources"),
-        ({"durationMs": 5}, "durationMs"),
-        ({"sources": {}}, "sources"),
-        ({"sources": [5]}, r"sources\[0\]"),
-        ({"stateOperators": "x"}, "stateOperators"),
+        ({"durationMs": None, "sources": None}, "no durationMs and no sources"), ({"durationMs": 5}, "durationMs"),
+        ({"sources": {}}, "sources"), ({"sources": [5]}, r"sources\[0\]"), ({"stateOperators": "x"}, "stateOperators"),
         ({"batchId": {}}, "batchId"),
     ],
-)
+)  # fmt: skip
 def test_what_breaks_an_event(changed: dict[str, Any], reason: str) -> None:
     with pytest.raises(Broken, match=reason):
         decoded(an_event(**changed))

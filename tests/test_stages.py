@@ -109,18 +109,15 @@ def test_a_log_in_pieces_and_one_with_broken_lines_tell_the_same(tmp_path: Path)
 @pytest.mark.parametrize(
     ("names", "description", "last", "kind"),
     [
-        (["Exchange", "MicroBatchScan"], "", False, "source_read"),
-        (["MicroBatchScan"], "", True, "source_read"),
-        (["StateStoreSave", "Exchange"], "", True, "state"),
-        (["AQEShuffleRead", "Exchange"], "", False, "shuffle"),
-        (["Exchange"], "", True, "result"),
-        (["Scan parquet "], "", True, "scan"),
+        (["Exchange", "MicroBatchScan"], "", False, "source_read"), (["MicroBatchScan"], "", True, "source_read"),
+        (["StateStoreSave", "Exchange"], "", True, "state"), (["AQEShuffleRead", "Exchange"], "", False, "shuffle"),
+        (["Exchange"], "", True, "result"), (["Scan parquet "], "", True, "scan"),
         (["Union", "Scan parquet ", "MicroBatchScan"], "", True, "both"),
         (["Scan", "map", "PythonRDD", "MicroBatchScan"], "", True, "source_read"),
         (["MapPartitionsRDD"], "Delta: Compute snapshot for version: 5", True, "table_log"),
         (["mapPartitions", "parallelize"], "Listing leaf files and directories for 150 paths:<br/>a", True, "listing"),
     ],
-)
+)  # fmt: skip
 def test_what_a_stage_is_for(names: list[str], description: str, last: bool, kind: str) -> None:
     assert kind_of(names, description, last=last) == kind
 
@@ -282,15 +279,11 @@ def test_each_moment_counts_once() -> None:
     state = attempt("state", 300, 880, task_ms=1000, run_ms=1000, state_commit_ms=600)
     assert divided([JOB], [read, state]) == pytest.approx(
         {
-            "driver_before_ms": 100,
-            "scheduling_ms": 20 + 10 + 165 * 0.25 + 5 + 10 + 5 + 20,
-            "shuffle_ms": 165 * 0.25,
-            "source_read_ms": 165 * 0.5,
-            "state_commit_ms": 565 * 0.6,
-            "state_update_ms": 565 * 0.4,
+            "driver_before_ms": 100, "scheduling_ms": 20 + 10 + 165 * 0.25 + 5 + 10 + 5 + 20, "shuffle_ms": 165 * 0.25,
+            "source_read_ms": 165 * 0.5, "state_commit_ms": 565 * 0.6, "state_update_ms": 565 * 0.4,
             "driver_after_ms": 100,
         }
-    )
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(

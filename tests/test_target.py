@@ -228,11 +228,8 @@ def test_steps_on_one_phase_do_not_add_up() -> None:
 
 def test_options_stand_for_facts() -> None:
     options = {
-        "given": ("sink=kafka",),
-        "targets": ("p99=500ms", "orders:p50=2s"),
-        "keep": ("exactly-once",),
-        "load": 2.0,
-    }
+        "given": ("sink=kafka",), "targets": ("p99=500ms", "orders:p50=2s"), "keep": ("exactly-once",), "load": 2.0,
+    }  # fmt: skip
     assert facts_given(options) == [
         "sink=kafka", "latency_target_ms=500", "latency_target_stat=p99", "orders:latency_target_ms=2000",
         "orders:latency_target_stat=p50", "keep_exactly_once=true", "load_factor=2",

@@ -165,13 +165,11 @@ def beside(name: str, took: int) -> list[str]:
 @pytest.mark.parametrize(
     ("other", "spent", "behind"),
     [
-        (2_000, 24_003, {"payments": 10_000, "orders": None}),
-        (2_000, 2_040, {"payments": None, "orders": 10_000}),
-        (23_990, 24_003, {"payments": None, "orders": None}),
-        (2_000, 31_000, {"payments": None, "orders": None}),
+        (2_000, 24_003, {"payments": 10_000, "orders": None}), (2_000, 2_040, {"payments": None, "orders": 10_000}),
+        (23_990, 24_003, {"payments": None, "orders": None}), (2_000, 31_000, {"payments": None, "orders": None}),
     ],
     ids=["of one", "of the other", "fits both", "fits none"],
-)
+)  # fmt: skip
 def test_a_line_about_falling_behind_belongs_to_the_query_whose_batch_took_so_long(
     tmp_path: Path, other: int, spent: int, behind: dict[str, int | None]
 ) -> None:

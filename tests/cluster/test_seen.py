@@ -16,12 +16,10 @@ FIRST = b"a batch of the first run" + b", the end of which is as that of any oth
 @pytest.mark.parametrize(
     ("now", "new", "grown"),
     [
-        (BEGIN + FIRST, 0, 0),
-        (BEGIN + FIRST + b"and more\n", 0, 1),
-        (BEGIN + FIRST.replace(b"first", b"other") + b"and more\n", 1, 0),
-        (BEGIN, 1, 0),
+        (BEGIN + FIRST, 0, 0), (BEGIN + FIRST + b"and more\n", 0, 1),
+        (BEGIN + FIRST.replace(b"first", b"other") + b"and more\n", 1, 0), (BEGIN, 1, 0),
     ],
-)
+)  # fmt: skip
 def test_a_log_that_begins_as_another_one_is_no_grown_one(tmp_path: Path, now: bytes, new: int, grown: int) -> None:
     path = tmp_path / "driver.log"
     path.write_bytes(BEGIN + FIRST)

@@ -24,11 +24,9 @@ from lab import jars
 from lab.offsets.cells import Checkpoint, plan
 
 pytestmark = [
-    pytest.mark.kafka,
-    pytest.mark.spark,
-    pytest.mark.slow,
+    pytest.mark.kafka, pytest.mark.spark, pytest.mark.slow,
     pytest.mark.skipif(importlib.util.find_spec("confluent_kafka") is None, reason="an extra"),
-]
+]  # fmt: skip
 RATE = 500
 SECONDS = 300
 """The longest wait for what comes: a machine under load is slow."""

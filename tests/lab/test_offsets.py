@@ -34,12 +34,8 @@ def run(
     **more: float,
 ) -> dict[str, Any]:
     found = {
-        "p50": p50,
-        "p99": 2 * p50,
-        "achieved_per_second": float(rate),
-        "missing_share": 0.0,
-        "purged_files": 402.0,
-    }
+        "p50": p50, "p99": 2 * p50, "achieved_per_second": float(rate), "missing_share": 0.0, "purged_files": 402.0,
+    }  # fmt: skip
     told = {
         "round": 1, "configuration": configuration, "batches": batches, "refused": None,
         "trigger_ms": {"p50": p50 / 2, "p99": p50}, "phases_ms": {"walCommit": 10.0}, "measured": found | more,
@@ -202,15 +198,13 @@ def test_an_interval_is_set_told_and_kept_apart(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--chart", "offsets.gif"], "not a chart format"),
-        (["--checkpoint", "disk"], "not a kind of checkpoint"),
-        (["--spark", "a"], "KEY=VALUE"),
-        (["--rate", "0"], "0 is not in the range"),
+        (["--chart", "offsets.gif"], "not a chart format"), (["--checkpoint", "disk"], "not a kind of checkpoint"),
+        (["--spark", "a"], "KEY=VALUE"), (["--rate", "0"], "0 is not in the range"),
         (["--save-runs", "no/runs.json"], "--save-runs no/runs.json: there is no such directory"),
         (["--chart", "no/x.svg"], "--chart no/x.svg: there is no such directory"),
         (["--output", "no/x"], "--output no/x: there is no such directory"),
     ],
-)
+)  # fmt: skip
 def test_what_was_asked_wrongly(words: list[str], said: str) -> None:
     made = CliRunner().invoke(main, ["offsets", *words])
     assert made.exit_code == 2 and said in made.output

@@ -105,13 +105,11 @@ def test_no_table_setting_or_error_holds_a_credential(text: str, secret: str) ->
     assert ran.exit_code == 2
     kept = {
         "batches": build([decode(json.dumps(an_event(text)).encode())], [0], "made.log", "made.log").to_pylist(),
-        "sightings": told,
-        "sightings of an event log": seen,
+        "sightings": told, "sightings of an event log": seen,
         "settings": from_confs({"spark.sql.streaming.made": text, "spark.databricks.made": text}, "session"),
         "a fact of the user's": parse_user_fact(f"source_scheme={text}"),
-        "an error": InputError(text, f"cannot be read: {text}", text),
-        "what the command says": ran.output,
-    }
+        "an error": InputError(text, f"cannot be read: {text}", text), "what the command says": ran.output,
+    }  # fmt: skip
     assert [place for place, what in kept.items() if secret in str(what)] == []
     for changed in ({"batchId": text}, {"durationMs": {text: "x"}}, {"timestamp": text}):
         with pytest.raises(Broken) as broken:

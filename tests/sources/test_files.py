@@ -293,17 +293,14 @@ def test_a_rolling_event_log_is_one_log_in_order(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "name"),
     [
-        ("/logs/driver.log", "/logs/driver.log"),
-        ("/logs/driver.log.3", "/logs/driver.log"),
-        ("/logs/driver.log.12.gz", "/logs/driver.log"),
-        ("/logs/log4j-2026-11-21-08.log.gz", "/logs/log4j.log"),
+        ("/logs/driver.log", "/logs/driver.log"), ("/logs/driver.log.3", "/logs/driver.log"),
+        ("/logs/driver.log.12.gz", "/logs/driver.log"), ("/logs/log4j-2026-11-21-08.log.gz", "/logs/log4j.log"),
         ("/logs/log4j-active.log", "/logs/log4j.log"),
         ("/logs/app-20261121080000-0001.zstd", "/logs/app-20261121080000-0001"),
         ("/logs/app-20261121080000-0002.inprogress", "/logs/app-20261121080000-0002"),
-        ("/e/eventlog_v2_app-1/events_12_app-1.zstd", "/e/eventlog_v2_app-1"),
-        ("-", "-"),
+        ("/e/eventlog_v2_app-1/events_12_app-1.zstd", "/e/eventlog_v2_app-1"), ("-", "-"),
     ],
-)
+)  # fmt: skip
 def test_the_log_that_a_file_belongs_to(path: str, name: str) -> None:
     assert log_of(path) == name
 
@@ -396,16 +393,11 @@ def test_where_there_is_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
 @pytest.mark.parametrize(
     "raw",
     [
-        b"\n\n",
-        b"just text\n" * 1000,
-        random.Random(7).randbytes(100_000),
-        bytes(100_000),
-        b"{}",
-        b"[]",
+        b"\n\n", b"just text\n" * 1000, random.Random(7).randbytes(100_000), bytes(100_000), b"{}", b"[]",
         b'{"Event":"SparkListenerLogStart"}',
     ],
     ids=["newlines", "text", "random", "zeros", "object", "array", "event log"],
-)
+)  # fmt: skip
 def test_files_without_progress(tmp_path: Path, raw: bytes) -> None:
     for sightings in (True, False):
         with pytest.raises(InputError, match="no streaming progress in 1 file"):
@@ -429,14 +421,10 @@ def test_what_this_user_may_not_read_is_named_and_all_else_is_read(
     for name in ("logs/a.log", "logs/shut.log", "logs/closed/a.log", "open/a.log", "there/a.log"):
         written(tmp_path, log(), name)
     refused = {
-        "logs": ["logs/closed", "logs/shut.log"],
-        "logs/shut.log": ["logs/shut.log"],
-        "logs/closed": ["logs/closed"],
-        "logs/closed/a.log": ["logs/closed/a.log"],
-        "logs/closed/*.log": ["logs/closed"],
-        "logs/*/a.log": ["logs/closed"],
-        "**/shut.log": ["logs/closed", "logs/shut.log"],
-    }
+        "logs": ["logs/closed", "logs/shut.log"], "logs/shut.log": ["logs/shut.log"], "logs/closed": ["logs/closed"],
+        "logs/closed/a.log": ["logs/closed/a.log"], "logs/closed/*.log": ["logs/closed"],
+        "logs/*/a.log": ["logs/closed"], "**/shut.log": ["logs/closed", "logs/shut.log"],
+    }  # fmt: skip
     monkeypatch.chdir(tmp_path)
     for path, mode in ((tmp_path, 0o755), (Path("logs/shut.log"), 0), (Path("logs/closed"), 0)):
         path.chmod(mode)

@@ -100,12 +100,10 @@ def test_what_is_missing_is_named(text: str, lacks: str | None) -> None:
 
 
 CUT_NUMBERS = [
-    '{"id": "a", "durationMs": {"addBatch": 12',
-    '{"id": "a", "durationMs": {"addBatch": 12...',
+    '{"id": "a", "durationMs": {"addBatch": 12', '{"id": "a", "durationMs": {"addBatch": 12...',
     '{"id": "a", "durationMs": {"addBatch": 12\n26/03/01 02:00:01 INFO Foo: bar',
-    '{"id": "a", "durationMs": {"addBatch": 12 …',
-    '{"id": "a", "durationMs": {"addBatch": 12,345}',
-]
+    '{"id": "a", "durationMs": {"addBatch": 12 …', '{"id": "a", "durationMs": {"addBatch": 12,345}',
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("text", CUT_NUMBERS)

@@ -121,16 +121,13 @@ def test_a_job_of_a_thread_belongs_to_the_batch_that_ran(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("start", "says", "second", "runs"),
     [
-        (3100, {}, progress(3, OTHER, OTHER), []),
-        (3100, named(3, run=None), progress(3, OTHER, OTHER), [RUN]),
-        (3100, named(3, run=None), progress(3, run=OTHER), [None]),
-        (3100, {}, progress(4, OTHER, OTHER), [RUN]),
-        (3900, {}, progress(4, OTHER, OTHER), [RUN]),
-        (3950, {}, progress(4, OTHER, OTHER), []),
+        (3100, {}, progress(3, OTHER, OTHER), []), (3100, named(3, run=None), progress(3, OTHER, OTHER), [RUN]),
+        (3100, named(3, run=None), progress(3, run=OTHER), [None]), (3100, {}, progress(4, OTHER, OTHER), [RUN]),
+        (3900, {}, progress(4, OTHER, OTHER), [RUN]), (3950, {}, progress(4, OTHER, OTHER), []),
         (4000, {}, progress(4, OTHER, OTHER), [OTHER]),
     ],
     ids=str,
-)
+)  # fmt: skip
 def test_of_two_batches_that_run_at_once_none_gets_it(
     tmp_path: Path, start: int, says: dict[str, str], second: dict[str, Any], runs: list[str | None]
 ) -> None:

@@ -522,13 +522,9 @@ def test_a_connect_server_that_does_not_answer_is_waited_for_once(monkeypatch: p
 
     session = _Connect(SimpleNamespace(session_id="made", streams=Streams()))
     questions: tuple[Callable[[], Any], ...] = (
-        session.active,
-        lambda: session.remove(object()),
-        lambda: session.recent(RUN),
-        lambda: session.facts_at_start(RUN),
-        lambda: session.doing(RUN),
-        lambda: session.add(object()),
-    )
+        session.active, lambda: session.remove(object()), lambda: session.recent(RUN),
+        lambda: session.facts_at_start(RUN), lambda: session.doing(RUN), lambda: session.add(object()),
+    )  # fmt: skip
     for ask in questions:
         with pytest.raises(TimeoutError, match="does not answer"):
             ask()

@@ -98,13 +98,11 @@ def behind(before: bytes) -> Callable[[bytes], bytes]:
 @pytest.mark.parametrize(
     "change",
     [
-        lambda log: log.replace(b"\n", b"\r\n"),
-        behind(b"2026-12-01T03:04:05.678901234Z stdout F "),
-        behind(b"spark-driver-1  | "),
-        behind(b"[pod/orders-driver/spark] "),
+        lambda log: log.replace(b"\n", b"\r\n"), behind(b"2026-12-01T03:04:05.678901234Z stdout F "),
+        behind(b"spark-driver-1  | "), behind(b"[pod/orders-driver/spark] "),
     ],
     ids=["crlf", "container", "compose", "pod"],
-)
+)  # fmt: skip
 def test_a_container_s_prefix_and_windows_ends_of_lines_change_no_stage(
     tmp_path: Path, sample: Path, change: Callable[[bytes], bytes]
 ) -> None:
@@ -122,12 +120,10 @@ def half_again(log: bytes) -> bytes:
 @pytest.mark.parametrize(
     "change",
     [
-        lambda log: log + log,
-        half_again,
-        lambda log: b"".join(2 * line for line in log.splitlines(keepends=True)),
+        lambda log: log + log, half_again, lambda log: b"".join(2 * line for line in log.splitlines(keepends=True)),
     ],
     ids=["whole", "a part", "each line"],
-)
+)  # fmt: skip
 def test_an_event_log_that_holds_lines_twice_tells_each_stage_once(
     tmp_path: Path, change: Callable[[bytes], bytes]
 ) -> None:

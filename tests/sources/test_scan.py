@@ -160,12 +160,10 @@ def test_a_lone_fragment_is_broken(piece: str) -> None:
 
 
 CODE = (
-    'print(query.lastProgress["durationMs"])',
-    "ms = progress.get('durationMs') or {}",
-    "progress['durationMs']['addBatch'] > 6000",
-    'println("Query made progress:" + event.progress.json)',
+    'print(query.lastProgress["durationMs"])', "ms = progress.get('durationMs') or {}",
+    "progress['durationMs']['addBatch'] > 6000", 'println("Query made progress:" + event.progress.json)',
     'logger.info("query made progress: ", event.progress.name)',
-)
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("code", CODE)
@@ -400,14 +398,12 @@ def test_times_that_nobody_can_read(times: list[str], batches: Any, partial: Any
 @pytest.mark.parametrize(
     "before",
     [
-        "[2026-01-24T10:11:12.345+0000] {jobs.py:1} INFO - ",
-        "[2026-01-24, 10:11:12 UTC] {jobs.py:1} INFO - ",
-        "2026-01-24 10:11:12,345 - driver - INFO - ",
-        "2026-01-24 10:11:12.345 | INFO     | driver:main:12 - ",
+        "[2026-01-24T10:11:12.345+0000] {jobs.py:1} INFO - ", "[2026-01-24, 10:11:12 UTC] {jobs.py:1} INFO - ",
+        "2026-01-24 10:11:12,345 - driver - INFO - ", "2026-01-24 10:11:12.345 | INFO     | driver:main:12 - ",
         "[pod/orders-driver/spark] ",
     ],
     ids=["Airflow", "Airflow 2", "Python's logging", "loguru", "a pod"],
-)
+)  # fmt: skip
 def test_lines_behind_a_prefix_are_whole_records(before: str) -> None:
     mark = "26/01/24 10:11:12 INFO MicroBatchExecution: Streaming query made progress: "
     text = "".join(mark + pretty(each) + "\n" for each in made())

@@ -145,14 +145,12 @@ def test_what_a_line_tells(lines: list[str], facts: dict[str, Any]) -> None:
 
 class TestStart:
     LAYOUTS: ClassVar[dict[str, str]] = {
-        "log4j2": f"{AT} {{}}: ",
-        "log4j2, milliseconds": "26/11/21 08:57:03.112 INFO {}: ",
-        "log4j1": "2026-11-21 08:57:03 INFO  {}:54 - ",
-        "two parts": f"{AT} streaming.{{}}: ",
+        "log4j2": f"{AT} {{}}: ", "log4j2, milliseconds": "26/11/21 08:57:03.112 INFO {}: ",
+        "log4j1": "2026-11-21 08:57:03 INFO  {}:54 - ", "two parts": f"{AT} streaming.{{}}: ",
         "braces": "[26-11-21 08:57:03] {{{}}} INFO: ",
         "glue": "2026-11-21 08:57:03,112 INFO  [stream] streaming.{} (Logging.scala:logInfo(57)) - ",
         "container": f"2026-11-21T08:57:03.112345678Z stdout F {AT} {{}}: ",
-    }
+    }  # fmt: skip
 
     @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
     @pytest.mark.parametrize(
@@ -255,12 +253,10 @@ ENDS = "Finished processing all available data for the trigger, terminating this
 @pytest.mark.parametrize(
     ("line", "facts"),
     [
-        (WARNED, {"window_in_one_partition": True}),
-        ("why does it say No Partition Defined for Window operation?", {}),
-        (ENDS, {"trigger": "available_now"}),
-        ("terminating this Trigger.Other query", {}),
+        (WARNED, {"window_in_one_partition": True}), ("why does it say No Partition Defined for Window operation?", {}),
+        (ENDS, {"trigger": "available_now"}), ("terminating this Trigger.Other query", {}),
     ],
-)
+)  # fmt: skip
 def test_lines_that_stand_alone(form: Any, line: str, facts: dict[str, Any]) -> None:
     assert told(form(line)) == facts
 
@@ -456,13 +452,11 @@ class TestEventLog:
     @pytest.mark.parametrize("shape", [dict, lambda properties: [list(pair) for pair in properties.items()]])
     def test_spark_properties(self, shape: Any) -> None:
         properties = {
-            "spark.master": "local[2]",
-            "spark.app.name": "orders",
+            "spark.master": "local[2]", "spark.app.name": "orders",
             "spark.sql.streaming.stateStore.providerClass": f"{PROVIDER}.RocksDBStateStoreProvider",
             "spark.databricks.streaming.statefulOperator.asyncCheckpoint.enabled": "true",
-            "spark.hadoop.fs.s3a.secret.key": "hunter2",
-            "spark.databricks.some.token": "hunter2",
-        }
+            "spark.hadoop.fs.s3a.secret.key": "hunter2", "spark.databricks.some.token": "hunter2",
+        }  # fmt: skip
         found = event("SparkListenerEnvironmentUpdate", **{"Spark Properties": shape(properties)})
         assert found["conf:spark.master"] == "local[2]"
         assert (found["application"], found["state_store"]) == ("orders", "rocksdb")

@@ -98,14 +98,12 @@ BEGIN_4, BEGIN_5, END_4, END_5 = (text.format(n=n) for text in (STAGE, ENDS) for
         *(
             ([BEGIN_4, times(NAMED, 33, logger=logger), END_4], {4: 33})
             for logger in (
-                "ArrowEvalPythonEvaluatorFactory$$anon$2",
-                "MapInBatchEvaluatorFactory$MapInBatchEvaluator$$anon$1",
-                "ArrowPythonRunner",
-                "ApplyInPandasWithStatePythonRunner",
+                "ArrowEvalPythonEvaluatorFactory$$anon$2", "MapInBatchEvaluatorFactory$MapInBatchEvaluator$$anon$1",
+                "ArrowPythonRunner", "ApplyInPandasWithStatePythonRunner",
             )
         ),
     ],
-)
+)  # fmt: skip
 @pytest.mark.parametrize("structured", [False, True])
 def test_python_workers_of_local_mode(lines: list[str], told: dict[int, float | None], structured: bool) -> None:
     text = "".join(lines)

@@ -278,15 +278,12 @@ def test_a_job_with_another_description_belongs_to_the_batch_in_whose_trigger_it
     query = "fccb6ac5-b2c9-4720-a48d-9d273f0683bf"
     rows = [
         {
-            "id": query,
-            "run_id": first["jobGroup"],
-            "batch_id": batch,
-            "trigger_execution_ms": 1700.0,
+            "id": query, "run_id": first["jobGroup"], "batch_id": batch, "trigger_execution_ms": 1700.0,
             "add_batch_ms": 1600.0,
         }
         | {"timestamp": datetime(2026, 11, 22, 19, 28, second, tzinfo=timezone.utc), "file": "session"}
         for batch, second in ((2, 54), (3, 55), (4, 57))
-    ]
+    ]  # fmt: skip
     batches = pa.Table.from_pylist(rows, SCHEMA)
     jobs = [first, first | {"jobId": 5, "submissionTime": "2026-11-22T19:28:56.950GMT", "stageIds": [9]}]
     work = work_of(json.dumps(jobs).encode(), STAGES, log="app", file="session", slots=2, batches=batches)

@@ -669,13 +669,11 @@ class TestHistoryServer:
     @pytest.fixture
     def server(self) -> Iterator[Served]:
         answers = {
-            "api/v1/applications": self.LISTED,
-            "api/v1/applications/app-1/logs": zipped(event_log()),
+            "api/v1/applications": self.LISTED, "api/v1/applications/app-1/logs": zipped(event_log()),
             "api/v1/applications/app-1/2/logs": zipped(event_log()),
             "api/v1/applications/app-2/logs": "<title>Sign in</title>",
-            "api/v1/applications/app-3/logs": zipped(b"nothing\n"),
-            "": "<title>History Server</title>",
-        }
+            "api/v1/applications/app-3/logs": zipped(b"nothing\n"), "": "<title>History Server</title>",
+        }  # fmt: skip
         with serving(answers) as served:
             yield served
 
