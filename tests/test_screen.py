@@ -112,6 +112,7 @@ def test_an_interval_that_nobody_needs_is_a_loss_and_a_wanted_one_is_none() -> N
     facts = {"trigger": "processing_time", "trigger_interval_ms": 10_000, "interval_ms": 10_000}
     assert only([CALM] * 30, **facts).rule == "TR006"
     assert only([CALM] * 30, **facts, latency_target_ms=60_000).kind == "add_batch"
+    assert only([]) is None
 
 
 @pytest.mark.parametrize(("target", "wish"), [({}, "records should arrive sooner"), ({"latency_target_ms": 100}, None)])
@@ -126,10 +127,6 @@ def test_a_shorter_interval_is_advised_to_those_who_want_records_sooner(
     words = report_as_text(seen)
     assert ("\nIF   " in words, "\nDO   " in words) == (wish is not None, wish is None)
     assert ("If records should arrive sooner: " in query.verdict) == (wish is not None)
-
-
-def test_without_a_steady_batch_nothing_is_lost() -> None:
-    assert only([]) is None
 
 
 def test_the_parts_add_up_and_spikes_are_one_of_them() -> None:
@@ -157,10 +154,7 @@ def test_what_is_shown_first_of_a_step_is_short() -> None:
         if isinstance(words := getattr(step, name), str) and len(first := first_sentence(words)) > LONGEST
     ]
     assert long == []
-
-
-def test_every_metric_has_words_for_a_reader() -> None:
-    assert not [name for name in METRICS if "_" in label(name)]
+    assert not [name for name in METRICS if "_" in label(name)]  # each has words for a reader
 
 
 def calm_of(rows: Iterable[dict[str, Any]], **facts: Any) -> Calm | None:

@@ -96,14 +96,17 @@ def test_a_query_of_which_no_batch_has_ended_counts_from_the_first_look(word: st
     assert (words[31].says.startswith(says), "0 ms" in words[31].says) == (True, False)
 
 
-@pytest.mark.parametrize("doing", [{}, {"thread": KAFKA}, {"thread": TASKS, "job": JOB}])
-def test_nothing_is_said_before_its_time(doing: dict[str, Any]) -> None:
-    assert stall(29, **doing) is None
-
-
-@pytest.mark.parametrize(("after", "word"), [(1, None), (5, None), (7, "idle")])
-def test_a_query_between_two_triggers_is_not_idle(after: float, word: str | None) -> None:
-    found = stall(after, thread=TRIGGER, idle=LAST + timedelta(seconds=after))
+@pytest.mark.parametrize(
+    ("after", "doing", "word"),
+    [
+        (29, {}, None), (29, {"thread": KAFKA}, None), (29, {"thread": TASKS, "job": JOB}, None),
+        # between two triggers it is not idle
+        *((after, {"thread": TRIGGER, "idle": LAST + timedelta(seconds=after)}, word)
+          for after, word in ((1, None), (5, None), (7, "idle"))),
+    ],
+)  # fmt: skip
+def test_nothing_is_said_before_its_time(after: float, doing: dict[str, Any], word: str | None) -> None:
+    found = stall(after, **doing)
     assert (found and found.word) == word
 
 
@@ -134,13 +137,10 @@ def test_a_query_that_has_ended_in_a_followed_log_is_not_silent(fact: str, value
     assert (found and found.word) == word
 
 
-def test_a_log_that_says_no_more_that_it_is_idle_is_silent() -> None:
+def test_a_log_that_says_no_more_that_it_is_idle_is_silent_and_a_driver_that_does_not_answer_gone() -> None:
     found = stall(300, idle=LAST + timedelta(seconds=200))
     assert found is not None and found.word == "silent"
     assert datetime.fromisoformat(found.since) == LAST + timedelta(seconds=200)
-
-
-def test_a_driver_that_does_not_answer_is_gone() -> None:
     reading = Reading.of(table(events(BATCHES)))
     gone = replace(reading, doing={RUN: Doing(LAST)}, gone_since=LAST)
     assert stalls(gone)[RUN].word == "gone"
@@ -163,12 +163,9 @@ def test_one_look_says_for_how_long_and_a_screen_that_stays_since_when(live: boo
     made = assemble(Reading.merge([asked]) if not live else asked, catalogue.load(None), Asked(live=live))
     (found,) = (query.stall for query in made.queries)
     assert found is not None and (found.word, found.ms) == ("silent", ms)
-    shown = [
-        report_as_text(made), report_as_text(made, everything=True), report_as_page(made), report_as_markdown(made),
-    ]  # fmt: skip
-    assert [("silent for 3.0 min, since" in text, "in your foreachBatch" in text) for text in shown] == [
-        (not live, True)
-    ] * 4
+    views = (report_as_text, lambda made: report_as_text(made, everything=True), report_as_page, report_as_markdown)
+    for text in (view(made) for view in views):
+        assert ("silent for 3.0 min, since" in text, "in your foreachBatch" in text) == (not live, True)
 
 
 def test_the_address_bears_clients_that_hold_break_or_leave(capfd: pytest.CaptureFixture[str]) -> None:

@@ -44,9 +44,8 @@ def test_no_clean_bill_is_given_of_a_log_that_was_torn(tmp_path: Path) -> None:
 def test_a_few_batches_need_no_change_so_far(tmp_path: Path, batches: int, words: str) -> None:
     rows = events([QUICK | {"addBatch": 310, "walCommit": 5, "commitOffsets": 5}] * batches, interval_ms=2000)
     (tmp_path / "progress.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assert words in report_as_text(
-        advisor.analyze(tmp_path, set=["trigger_interval_ms=2000", "latency_target_ms=9000"]).typed
-    )
+    known = ["trigger_interval_ms=2000", "latency_target_ms=9000"]
+    assert words in report_as_text(advisor.analyze(tmp_path, set=known).typed)
 
 
 @pytest.mark.parametrize("phase", [HAS_PARTS, "walCommit"])
@@ -71,10 +70,7 @@ def test_a_query_that_kept_its_id_has_no_new_checkpoint(tmp_path: Path, other: s
 
 def test_a_comparison_and_a_report_tell_the_same_state_commit() -> None:
     sample = SAMPLES / "ST009/state-reloaded-4.3.0"
-    (query,), (found,) = (
-        advisor.analyze(sample).typed.queries,
-        advisor.compare(sample, sample).typed.comparisons,
-    )
+    (query,), (found,) = advisor.analyze(sample).typed.queries, advisor.compare(sample, sample).typed.comparisons
     assert query.inside
     told = {part.name: part.ms for part in query.inside.parts}
     (compared,) = (one.before_ms for one in found.effects if one.name == "addBatch: state commit")
@@ -202,16 +198,22 @@ def test_a_phase_that_takes_longer_than_the_loss_is_named_too(tmp_path: Path) ->
     assert any("626 ms" in words for words in query.screen.troubles)
 
 
-def test_the_limit_of_a_file_source_is_read_from_its_line() -> None:
-    line = b"26/11/26 08:11:52 INFO FileStreamSource: maxFilesPerBatch = Some(7), maxBytesPerBatch = None\n"
-    (found,) = sight(line, log="a", file="a", base=0)
-    assert (found.fact, found.value) == ("max_files_per_trigger", "7")
-
-
-@pytest.mark.parametrize(("logger", "told"), [("TaskSetManager", ["debug_log"]), ("MyJob", [])])
-def test_the_level_debug_of_spark_s_own_lines_is_told(logger: str, told: list[str]) -> None:
-    line = f"26/11/26 08:11:52 DEBUG {logger}: Valid locality levels for TaskSet 0.0: NO_PREF, ANY\n".encode()
-    assert [one.fact for one in sight(line, log="a", file="a", base=0)] == told
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (
+            "INFO FileStreamSource: maxFilesPerBatch = Some(7), maxBytesPerBatch = None",
+            [("max_files_per_trigger", "7")],
+        ),
+        ("DEBUG TaskSetManager: Valid locality levels for TaskSet 0.0: NO_PREF, ANY", [("debug_log", "true")]),
+        ("DEBUG MyJob: Valid locality levels for TaskSet 0.0: NO_PREF, ANY", []),
+    ],
+)
+def test_the_limit_of_a_file_source_and_the_level_of_spark_s_own_lines_are_told(
+    line: str, told: list[tuple[str, str]]
+) -> None:
+    found = sight(f"26/11/26 08:11:52 {line}\n".encode(), log="a", file="a", base=0)
+    assert [(one.fact, one.value) for one in found] == told
 
 
 @pytest.mark.parametrize(("told", "step"), [([], None), (["latency_target_ms=2000"], "interval-no-longer-than-needed")])
