@@ -14,6 +14,7 @@ import pyarrow as pa
 from tests.made import events
 from tests.sources.variants import pretty
 
+ODD_NAME = {"description": 'KafkaV2[Subscribe[a"b{c]]', "numInputRows": 5}
 RUNS = ("22222222-2222-2222-2222-222222222222", "33333333-3333-3333-3333-333333333333")
 QUERY = "11111111-1111-1111-1111-111111111111"
 
@@ -22,17 +23,11 @@ def made(count: int = 12) -> list[dict[str, Any]]:
     """Events of two runs, one of them without state, one idle at the end."""
     rows = [
         {
-            "triggerExecution": 100 + nth,
-            "walCommit": 20,
-            "addBatch": 60,
-            "commitOffsets": 15,
-            "runId": RUNS[nth % 5 == 4],
-            "sources": [
-                {"description": 'KafkaV2[Subscribe[a"b{c]]', "numInputRows": 5, "endOffset": {"t": {"0": nth}}}
-            ],
+            "triggerExecution": 100 + nth, "walCommit": 20, "addBatch": 60, "commitOffsets": 15,
+            "runId": RUNS[nth % 5 == 4], "sources": [ODD_NAME | {"endOffset": {"t": {"0": nth}}}],
         }
         for nth in range(count - 1)
-    ]
+    ]  # fmt: skip
     return events([*rows, {"triggerExecution": 3}])
 
 
@@ -67,17 +62,9 @@ def structured() -> bytes:
     lines = []
     for event in made():
         text = pretty(event)
-        lines.append(
-            json.dumps(
-                {
-                    "ts": "2026-03-01T02:00:00.000Z",
-                    "level": "INFO",
-                    "msg": f"Streaming query made progress: {text}",
-                    "context": {"run_id": event["runId"], "query_id": QUERY, "streaming_query_progress": text},
-                    "logger": "ProgressReporter",
-                }
-            )
-        )
+        told = {"ts": "2026-03-01T02:00:00.000Z", "level": "INFO", "msg": f"Streaming query made progress: {text}"}
+        context = {"run_id": event["runId"], "query_id": QUERY, "streaming_query_progress": text}
+        lines.append(json.dumps(told | {"context": context, "logger": "ProgressReporter"}))
     return ("plain line\n[Stage 1:>  (0 + 2) / 2]\r" + "\n".join(lines) + "\n").encode()
 
 
@@ -107,11 +94,6 @@ def printed() -> bytes:
     return ("In [3]: q.recentProgress\n" + str(made()) + "\n" + ",\n".join(map(pretty, made(5)))).encode()
 
 
-def piece() -> bytes:
-    """Text that begins inside an event."""
-    return b'some words\n  "runId" : "x",\n  "batchId" : 3,\n'
-
-
 def zstd(content: bytes) -> bytes:
     """Compressed in frames, as event logs are."""
     half = len(content) // 2
@@ -130,7 +112,8 @@ FORMATS: dict[str, Callable[[], bytes]] = {
     "driver.log": driver_log, "bitnami.log": lambda: driver_log("[26-03-01 02:00:00] {MicroBatchExecution} INFO: "),
     "windows.log": lambda: driver_log().replace(b"\n", b"\r\n"), "cut.log": cut_log, "structured.log": structured,
     "progress.jsonl": json_lines, "eventlog": event_log, "printed.txt": printed,
-    "comment.log": lambda: b"".join(b"# " + line for line in printed().splitlines(keepends=True)), "piece.txt": piece,
+    "comment.log": lambda: b"".join(b"# " + line for line in printed().splitlines(keepends=True)),
+    "piece.txt": lambda: b'some words\n  "runId" : "x",\n  "batchId" : 3,\n',
     "nothing.log": lambda: b"26/03/01 INFO nothing\n" * 50, "empty.log": lambda: b"",
     "driver.log.gz": lambda: gzip.compress(driver_log()), "progress.jsonl.bz2": lambda: bz2.compress(json_lines()),
     "eventlog.zstd": lambda: zstd(event_log()), "eventlog.lz4": lambda: lz4(event_log()),

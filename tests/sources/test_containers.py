@@ -19,17 +19,9 @@ from advisor.errors import InputError
 from advisor.sources import codecs, files
 from advisor.sources.following import Following
 from tests.sources.formats_made import event_log
-from tests.sources.variants import log
+from tests.sources.variants import log, zipped
 
 NOISE = random.Random(7).randbytes(3000)
-
-
-def zipped(**members: bytes) -> bytes:
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, raw in members.items():
-            archive.writestr(name, raw)
-    return made.getvalue()
 
 
 def tarred(raw: bytes) -> bytes:
@@ -43,7 +35,7 @@ def tarred(raw: bytes) -> bytes:
 
 UNPACK = "not read: it is packed; unpack it, and give the log in it"
 KINDS = {
-    "zip": (zipped(**{"driver.log": log()}), UNPACK), "tar": (tarred(gzip.compress(log())), UNPACK),
+    "zip": (zipped({"driver.log": log()}), UNPACK), "tar": (tarred(gzip.compress(log())), UNPACK),
     "tgz": (gzip.compress(tarred(gzip.compress(log()))), UNPACK), "7z": (b"7z\xbc\xaf\x27\x1c" + NOISE, UNPACK),
     "xz": (lzma.compress(log()), UNPACK),
     "snappy": (b"\x82SNAPPY\0" + NOISE, "write event logs with spark.eventLog.compression.codec=zstd"),
@@ -103,11 +95,10 @@ class TestZip:
     def archive(self, tmp_path: Path) -> Path:
         """The pieces of a rolled event log, each packed for itself, as a History Server gives them."""
         whole = event_log().splitlines(keepends=True)
+        pieces = {"2": whole[-5:], "1": whole[:-5]}
+        packed = {f"eventlog_v2_app-1/events_{n}_app-1.gz": gzip.compress(b"".join(of)) for n, of in pieces.items()}
         place = tmp_path / "app-1.zip"
-        with zipfile.ZipFile(place, "w", zipfile.ZIP_DEFLATED) as packed:
-            packed.writestr("eventlog_v2_app-1/appstatus_app-1", "")
-            packed.writestr("eventlog_v2_app-1/events_2_app-1.gz", gzip.compress(b"".join(whole[-5:])))
-            packed.writestr("eventlog_v2_app-1/events_1_app-1.gz", gzip.compress(b"".join(whole[:-5])))
+        place.write_bytes(zipped({"eventlog_v2_app-1/appstatus_app-1": b""} | packed))
         return place
 
     def test_its_files_are_read_in_order_as_one_log(self, archive: Path) -> None:

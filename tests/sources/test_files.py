@@ -10,7 +10,6 @@ import random
 import subprocess
 import sys
 import threading
-import zipfile
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -31,7 +30,7 @@ from advisor.sources.harvest import Harvest, Stretch
 from advisor.sources.paths import log_of
 from advisor.views.terminal import report_as_text
 from tests.sources.reading import unprivileged
-from tests.sources.variants import VARIANTS, compact, event_log, glued, log, made, pretty
+from tests.sources.variants import VARIANTS, compact, event_log, glued, log, made, pretty, zipped
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_progress"
 
@@ -104,13 +103,6 @@ def checked(raw: bytes) -> bytes:
     return int(summed & 0xFFFFFFF).to_bytes(4, "little")
 
 
-def zipped(raw: bytes) -> bytes:
-    """A zip archive of one log."""
-    with zipfile.ZipFile(made := io.BytesIO(), "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("driver.log", raw)
-    return made.getvalue()
-
-
 def lz4_blocks(raw: bytes, size: int = 500) -> bytes:
     """As Java's LZ4BlockOutputStream writes it."""
     parts = []
@@ -168,7 +160,7 @@ def test_compressed_files(tmp_path: Path, pack: object, raw: bytes) -> None:
 def test_a_damaged_compressed_file_gives_what_stands_before(tmp_path: Path, pack: str) -> None:
     chance = random.Random(7)
     raw = b"".join(log() + chance.randbytes(3000).hex().encode() + b"\n" for _ in range(250))
-    packed = zipped(raw) if pack == "zip" else PACKED[pack](raw)
+    packed = zipped({"driver.log": raw}) if pack == "zip" else PACKED[pack](raw)
     at = len(packed) * 3 // 4
     behind = b"\xff" * 500 + packed[at + 500 :] if pack == "zip" else b""  # the list of its files
     found = reading(tmp_path, packed[:at] + behind, f"driver.log.{pack}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import re
@@ -33,6 +32,7 @@ from advisor.sources.ui.driver import Driver, Watched
 from advisor.sources.ui.rest import Execution, of_plans, operators_of
 from advisor.views.fleet import fleet_as_text
 from tests.sources.formats_made import event_log
+from tests.sources.variants import zipped
 from tests.sources.web_served import Served, body, recorded, redirect, serving
 
 
@@ -654,11 +654,7 @@ def certificate(place: Path, host: str = "127.0.0.1") -> Path:
     return place
 
 
-def zipped(log: bytes) -> bytes:
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("eventlog_v2_app-1/events_1_app-1", log)
-    return made.getvalue()
+LOG = "eventlog_v2_app-1/events_1_app-1"
 
 
 class TestHistoryServer:
@@ -669,10 +665,10 @@ class TestHistoryServer:
     @pytest.fixture
     def server(self) -> Iterator[Served]:
         answers = {
-            "api/v1/applications": self.LISTED, "api/v1/applications/app-1/logs": zipped(event_log()),
-            "api/v1/applications/app-1/2/logs": zipped(event_log()),
+            "api/v1/applications": self.LISTED, "api/v1/applications/app-1/logs": zipped({LOG: event_log()}),
+            "api/v1/applications/app-1/2/logs": zipped({LOG: event_log()}),
             "api/v1/applications/app-2/logs": "<title>Sign in</title>",
-            "api/v1/applications/app-3/logs": zipped(b"nothing\n"), "": "<title>History Server</title>",
+            "api/v1/applications/app-3/logs": zipped({LOG: b"nothing\n"}), "": "<title>History Server</title>",
         }  # fmt: skip
         with serving(answers) as served:
             yield served
@@ -815,7 +811,7 @@ class TestWatching:
 
 
 def test_an_archive_in_a_directory_is_read_and_a_damaged_one_costs_no_other(tmp_path: Path) -> None:
-    whole = zipped(event_log())
+    whole = zipped({LOG: event_log()})
     (tmp_path / "a.zip").write_bytes(whole)
     (tmp_path / "b.zip").write_bytes(whole.replace(b"PK\x01\x02", b"PK\x01\x09"))
     found = files.read([tmp_path])

@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Iterable
+import zipfile
+from collections.abc import Callable, Iterable, Mapping
 from pprint import pformat
 from typing import Any
 
@@ -47,6 +48,14 @@ def compact(event: Event) -> str:
     return json.dumps(event, separators=(",", ":"))
 
 
+def zipped(members: Mapping[str, bytes]) -> bytes:
+    """A zip archive of these files."""
+    with zipfile.ZipFile(made := io.BytesIO(), "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, raw in members.items():
+            archive.writestr(name, raw)
+    return made.getvalue()
+
+
 def log(header: str = "26/03/01 02:00:01 INFO MicroBatchExecution: ", words: str = "Streaming query made progress: ",
         form: Callable[[Event], str] = pretty) -> bytes:  # fmt: skip
     """A log with other lines around the events."""
@@ -64,15 +73,9 @@ def structured(event: Event, upper: bool = False) -> str:
     """Spark 4's structured log: the event stands there twice."""
     run, query = ("RUN_ID", "QUERY_ID") if upper else ("run_id", "query_id")
     text = pretty(event)
-    return json.dumps(
-        {
-            "ts": "2026-03-01T02:00:01.123Z",
-            "level": "INFO",
-            "msg": f"Streaming query made progress: {text}",
-            "context": {run: event["runId"], query: event["id"], "streaming_query_progress": text},
-            "logger": "ProgressReporter",
-        }
-    )
+    told = {"ts": "2026-03-01T02:00:01.123Z", "level": "INFO", "msg": f"Streaming query made progress: {text}"}
+    context = {run: event["runId"], query: event["id"], "streaming_query_progress": text}
+    return json.dumps(told | {"context": context, "logger": "ProgressReporter"})
 
 
 def of_event_log(event: Event) -> Event:
@@ -86,10 +89,10 @@ def of_event_log(event: Event) -> Event:
 def event_log() -> bytes:
     """An event log from Spark 2.1 on."""
     name = "org.apache.spark.sql.streaming.StreamingQueryListener$QueryProgressEvent"
-    start, task = [
+    start, task = (
         '{"Event":"SparkListenerLogStart","Spark Version":"4.3.0"}',
         '{"Event":"SparkListenerTaskEnd","Stage ID":1}',
-    ]
+    )
     lines = [start, task, *(compact({"Event": name, "progress": of_event_log(event)}) for event in made()), task]
     return ("\n".join(lines) + "\n").encode()
 
@@ -108,7 +111,7 @@ def notebook() -> bytes:
 
 def old_python(event: Event) -> str:
     """A dict as Python 2 prints it."""
-    return repr(event).replace("'", "u'", 0).replace("{'", "{u'").replace(", '", ", u'").replace(": '", ": u'")
+    return repr(event).replace("{'", "{u'").replace(", '", ", u'").replace(": '", ": u'")
 
 
 def glued(parts: Iterable[str], between: str = "\n") -> bytes:
@@ -134,11 +137,6 @@ def dataproc(event: Event) -> Event:
     return texts
 
 
-def bitnami() -> bytes:
-    """A layout with braces before the event."""
-    return log("[26-03-01 02:00:01] {MicroBatchExecution} INFO: ")
-
-
 _GLUE = (
     "2026-03-01 02:00:01,123 INFO  [stream execution thread for [id = 11111111-1111-1111-1111-111111111111, runId = "
     "22222222-2222-2222-2222-222222222222]] streaming.MicroBatchExecution (Logging.scala:logInfo(54)) - "
@@ -155,11 +153,6 @@ _DOCKER = [
 ]
 
 
-def real_time() -> bytes:
-    """Real-time mode adds metrics of its own."""
-    return glued(pretty(event | {"rtmMetrics": {"latencies": {"processingLatencyMs": {"P50": 4}}}}) for event in made())
-
-
 def table(form: Callable[[Event], str]) -> bytes:
     """A CSV export: quotes inside a cell are doubled."""
     text = io.StringIO()
@@ -174,7 +167,7 @@ VARIANTS: dict[str, bytes] = {
     "3 Spark 4, milliseconds": log("26/03/01 02:00:01.123 INFO ProgressReporter: "),
     "4 docker log4j1": log("2026-03-01 02:00:01 INFO  MicroBatchExecution:54 - "),
     "5 CDH": log("26/03/01 02:00:01 INFO streaming.StreamExecution: "),
-    "6 Bitnami": bitnami(),
+    "6 Bitnami": log("[26-03-01 02:00:01] {MicroBatchExecution} INFO: "),
     "7 Glue": log(_GLUE),
     "7 Glue, on the next line": log(_GLUE, "Streaming query made progress: \n"),
     "8 logback, no marker": log("02:00:01.123 [stream execution thread] INFO  c.e.Listener - ", words=""),
@@ -202,7 +195,9 @@ VARIANTS: dict[str, bytes] = {
     "22 commented log": glued(commented("// ", log().decode()).splitlines()),
     "22 strings of a program": glued(map(in_program, map(pretty, made()))),
     "26 Dataproc": glued(compact(dataproc(event)) for event in made()),
-    "27 real-time mode": real_time(),
+    "27 real-time mode": glued(
+        pretty(event | {"rtmMetrics": {"latencies": {"processingLatencyMs": {"P50": 4}}}}) for event in made()
+    ),
     "JSON lines": glued(map(compact, made())),
     "JSON array": ("[" + ",".join(map(compact, made())) + "]").encode(),
     "pretty JSON array": json.dumps(made(), indent=4).encode(),
