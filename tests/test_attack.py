@@ -39,15 +39,11 @@ def run_of(name: str, **changed: Any) -> bytes:
     return "".join(json.dumps(one) + "\n" for one in made).encode()
 
 
+TOKENS = '{"auth-tokens":{"0":12345678901,"1":12345678902...'
 ODD = {
     "a time of 400 digits": run_of("q", timestamp=10**400),
     "tokens in a name": run_of("tokens=[" + "0" * 40 + "x"),
-    "tokens in offsets": run_of(
-        "q",
-        sources=[
-            {"description": "R", "endOffset": '{"auth-tokens":{"0":12345678901,"1":12345678902...', "numInputRows": 1}
-        ],
-    ),
+    "tokens in offsets": run_of("q", sources=[{"description": "R", "endOffset": TOKENS, "numInputRows": 1}]),
     "a command in a name": run_of("::error::owned"),
 }
 

@@ -19,13 +19,9 @@ STEP = {
     "undo": "Plan as before.", "check": "queryPlanning gets shorter.",
 }  # fmt: skip
 RULE = {
-    "id": "ZZ001",
-    "slug": "our-planning",
-    "title": "Planning takes longer than our team allows",
-    "status": "experimental",
-    "measure": {"metric": "query_planning_share", "stat": "typical"},
-    "levels": {"low": 0.1, "medium": 0.2, "high": 0.4},
-    "explains": ["PL001"],
+    "id": "ZZ001", "slug": "our-planning", "title": "Planning takes longer than our team allows",
+    "status": "experimental", "measure": {"metric": "query_planning_share", "stat": "typical"},
+    "levels": {"low": 0.1, "medium": 0.2, "high": 0.4}, "explains": ["PL001"],
     "says": "{query_planning_ms} of {trigger_execution_ms} goes into planning, more than our team allows.",
     "why": "We agreed on it.",
     "references": ["our handbook"],

@@ -50,9 +50,9 @@ def test_the_parts_of_a_typical_batch(delta: advisor.Report) -> None:
 
 
 def test_the_slowest_batches_say_what_was_slow_in_them(delta: advisor.Report) -> None:
-    query = delta.typed.queries[0]
-    assert query.worst
-    for batch in query.worst:
+    worst = delta.typed.queries[0].worst
+    assert worst
+    for batch in worst:
         assert batch.inside[0].name == "table_log"
         told = wording.batch(batch)[4]
         assert told.startswith(f"addBatch {wording.text.ms(batch.phase_ms)}; longer than usual: Delta: ")

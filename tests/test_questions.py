@@ -10,7 +10,6 @@ import pytest
 import yaml
 
 import advisor
-from advisor.batches import Reading
 from advisor.sources import files
 from advisor.views.selection import selections
 from advisor.views.terminal import report_as_text
@@ -459,13 +458,10 @@ def test_ranges_find_falling_behind_as_the_file_does(tmp_path: Path, split: int)
     for name, lines in {"warn": [line] * 4, "marked": [line, MARK + compact(batch(7)), line]}.items():
         (tmp_path / f"{name}.log").write_text("\n".join(lines) + "\n", encoding="utf-8")
     paths = [str(tmp_path / f"{name}.log") for name in ("marked", "warn")]
-    apart, whole = ([(one.file, one.offset, one.spent_ms) for one in found.overruns] for found in _both(paths, split))
+    both = read_apart(paths, split), files.read(paths)
+    apart, whole = ([(one.file, one.offset, one.spent_ms) for one in found.overruns] for found in both)
     assert apart == whole
     assert [file for file, *_ in apart] == [paths[1]] * 4
-
-
-def _both(paths: list[str], split: int) -> tuple[Reading, Reading]:
-    return read_apart(paths, split), files.read(paths)
 
 
 def test_the_answer_of_a_person_makes_an_interval_one_of_processing_time(tmp_path: Path) -> None:
@@ -473,20 +469,16 @@ def test_the_answer_of_a_person_makes_an_interval_one_of_processing_time(tmp_pat
     assert query["facts"]["trigger"] == {"value": "processing_time", "from": "user"}
 
 
-def test_a_cut_record_lacks_a_metric_with_its_reason(tmp_path: Path) -> None:
-    query = only(report(tmp_path, CASES["a batch cut before its operators"]).data)
-    assert query["metrics"]["state_commit_wall_ms"]["missing"] == "partial record: state operators missing"
-
-
-def test_a_foreach_writer_gets_code_of_its_own(tmp_path: Path) -> None:
-    code = only(report(tmp_path, CASES["a foreach writer"]).data)["best_step"]["advice"]["change"]["code"]
+def test_what_is_told_beside_the_answers(tmp_path: Path) -> None:
+    cut, foreach, behind = (
+        only(report(tmp_path, CASES[name]).data)
+        for name in ("a batch cut before its operators", "a foreach writer", "rows wait")
+    )
+    assert cut["metrics"]["state_commit_wall_ms"]["missing"] == "partial record: state operators missing"
+    code = foreach["best_step"]["advice"]["change"]["code"]
     assert ("process(row)" in code, "foreachBatch" in code) == (True, False)
-
-
-def test_rows_that_a_batch_of_kafka_leaves_double_its_limit(tmp_path: Path) -> None:
-    query = only(report(tmp_path, CASES["rows wait"]).data)
-    (found,) = [finding for finding in query["findings"] if finding["rule"] == "TR010"]
-    assert found["steps"][0]["change"]["reader_option"] == {"maxOffsetsPerTrigger": "1000"}
+    (found,) = [finding for finding in behind["findings"] if finding["rule"] == "TR010"]
+    assert found["steps"][0]["change"]["reader_option"] == {"maxOffsetsPerTrigger": "1000"}  # twice what it took
 
 
 def test_a_lag_of_one_partition_is_the_least_of_all(tmp_path: Path) -> None:

@@ -16,10 +16,9 @@ EVERY_MS = 10_000
 
 
 def offsets(end: int, latest: int, start: int) -> dict[str, Any]:
-    said = {
-        name: {"t": {"0": at}} for name, at in (("startOffset", start), ("endOffset", end), ("latestOffset", latest))
-    }
-    return {"description": "KafkaV2[Subscribe[t]]", "numInputRows": end - start} | said
+    said = {"startOffset": start, "endOffset": end, "latestOffset": latest}
+    ends = {name: {"t": {"0": at}} for name, at in said.items()}
+    return {"description": "KafkaV2[Subscribe[t]]", "numInputRows": end - start} | ends
 
 
 def minutes(count: int, *, waiting: int) -> list[dict[str, Any]]:
@@ -69,9 +68,8 @@ def runs(*starts: tuple[int, int], apart_ms: int = 300_000, rows: int = 3000, **
 
 
 def newest(folder: Path, made: list[dict[str, Any]]) -> dict[str, Any]:
-    path = folder / "asked.log"
-    path.write_text("\n".join(map(json.dumps, made)) + "\n", encoding="utf-8")
-    return dict(max(advisor.analyze(path).data["queries"], key=lambda query: query["last"]))
+    (folder / "asked.log").write_text("\n".join(map(json.dumps, made)) + "\n", encoding="utf-8")
+    return dict(max(advisor.analyze(folder / "asked.log").data["queries"], key=lambda query: query["last"]))
 
 
 EVEN = [(100 + nth, 10_000 + 10 * (nth % 3)) for nth in range(8)]

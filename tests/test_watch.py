@@ -45,8 +45,7 @@ def test_no_query_has_not_stopped() -> None:
 
 def test_a_log_whose_query_has_stopped_is_printed_once() -> None:
     result = CliRunner().invoke(main, ["watch", str(LOG), "--once-per", "1s"])
-    assert result.exit_code == 0, result.output
-    assert result.output.count("─" * 20) == 1
+    assert (result.exit_code, result.output.count("─" * 20)) == (0, 1), result.output
     assert result.output.startswith("─" * 20 + " last batch began 2026-11-21 08:56:53 UTC\n")
 
 
@@ -66,8 +65,7 @@ def test_ctrl_c_ends_with_0(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(api, "follow", steps)
     result = CliRunner().invoke(main, ["watch", str(LOG), "--once-per", "1ms"])
-    assert result.exit_code == 0
-    assert result.output.count("orders-enricher") == 1
+    assert (result.exit_code, result.output.count("orders-enricher")) == (0, 1)
 
 
 @pytest.mark.parametrize(
@@ -81,8 +79,7 @@ def test_ctrl_c_ends_with_0(monkeypatch: pytest.MonkeyPatch) -> None:
 )  # fmt: skip
 def test_what_is_asked_wrongly_is_told_in_a_line(arguments: list[str], said: str) -> None:
     result = CliRunner().invoke(main, ["watch", *arguments])
-    assert result.exit_code == 2
-    assert said in result.output and result.output.count("\n") == 1
+    assert (result.exit_code, said in result.output, result.output.count("\n")) == (2, True, 1)
 
 
 def test_facts_are_given_for_a_query_that_begins_later(tmp_path: Path) -> None:

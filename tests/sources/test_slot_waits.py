@@ -108,12 +108,8 @@ BEGIN_4, BEGIN_5, END_4, END_5 = (text.format(n=n) for text in (STAGE, ENDS) for
 def test_python_workers_of_local_mode(lines: list[str], told: dict[int, float | None], structured: bool) -> None:
     text = "".join(lines)
     if structured:
-        parsed = (re.fullmatch(r"(\S+) (\S+) INFO (\S+): (.*)", line) for line in text.splitlines())
-        text = "".join(
-            f'{{"ts":"2025-10-03T{found[2]}Z","level":"INFO","msg":"{found[4]}","logger":"{found[3]}"}}\n'
-            for found in parsed
-            if found
-        )
+        form = r'{"ts":"2025-10-03T\2Z","level":"INFO","msg":"\4","logger":"\3"}'
+        text = re.sub(r"(?m)^(\S+) (\S+) INFO (\S+): (.*)$", form, text)
     log = DriverLog("log")
     log.read(Stretch(text.encode(), 0, 0, True), len(text), "driver.log")
     (work,) = log.finish(SCHEMA.empty_table())
