@@ -25,19 +25,16 @@ def event(number: int, at_ms: float, interval_ms: float, row: Mapping[str, Any])
     """One progress event; phases by Spark's names, everything else as it stands in the event."""
     rows = row.get("numInputRows", 100)
     made: dict[str, Any] = {
-        "id": "11111111-1111-1111-1111-111111111111",
-        "runId": "22222222-2222-2222-2222-222222222222",
-        "name": "made",
+        "id": "11111111-1111-1111-1111-111111111111", "runId": "22222222-2222-2222-2222-222222222222", "name": "made",
         "timestamp": (START + timedelta(milliseconds=at_ms)).isoformat(timespec="milliseconds")[:-6] + "Z",
-        "batchId": number,
-        "numInputRows": rows,
+        "batchId": number, "numInputRows": rows,
         "inputRowsPerSecond": rows / interval_ms * 1000 if number and interval_ms else 0.0,
         "processedRowsPerSecond": rows / max(row.get("triggerExecution", 1), 1) * 1000,
         "durationMs": {name: row[name] for name in PHASES if name in row} | row.get("otherPhases", {}),
         "stateOperators": row.get("operators", []),
         "sources": row.get("sources", [{"description": "RateStreamV2[...]", "numInputRows": rows}]),
         "sink": {"description": row.get("sink", "NoopTable"), "numOutputRows": rows},
-    }
+    }  # fmt: skip
     return made | {key: row[key] for key in ("eventTime", "id", "runId", "timestamp", "name", "batchId") if key in row}
 
 

@@ -28,12 +28,10 @@ SAMPLES: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 FROM_4: dict[str, dict[str, Any]] = {
     "ids": {
-        "query": "count",
-        "confs": {**ROCKSDB, **CHANGELOG, f"{PREFIX}checkpointFormatVersion": "2"},
-        "batches": 12,
+        "query": "count", "confs": {**ROCKSDB, **CHANGELOG, f"{PREFIX}checkpointFormatVersion": "2"}, "batches": 12,
     },
     "named": {"query": "named", "confs": EVOLUTION, "batches": 12},
-}
+}  # fmt: skip
 
 
 def packed(place: Path, into: Path) -> None:

@@ -11,11 +11,9 @@ import pytest
 from tests.notebooks.executed import cells, executed
 
 pytestmark = [
-    pytest.mark.spark,
-    pytest.mark.slow,
-    pytest.mark.filterwarnings("ignore::DeprecationWarning:jupyter_client"),
+    pytest.mark.spark, pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationWarning:jupyter_client"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning:zmq"),
-]
+]  # fmt: skip
 ATTACH = "live = advisor.attach(spark, on_finding=notices.append)"
 LEVELS = {"low": 0.001, "medium": 0.9, "high": 0.95}
 """Any share of the logs is worth a step here: which of a batch's phases is the longest follows the machine."""

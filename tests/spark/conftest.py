@@ -16,16 +16,11 @@ from tests.spark.queries import SECONDS
 def settings(place: Path) -> dict[str, str]:
     """What keeps a Spark of these tests small, quiet and in its own directory."""
     return {
-        "spark.master": "local[2]",
-        "spark.app.name": "advisor-tests",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.ui.enabled": "false",
-        "spark.local.dir": str(place / "tmp"),
-        "spark.sql.warehouse.dir": str(place / "warehouse"),
-        "spark.sql.shuffle.partitions": "2",
+        "spark.master": "local[2]", "spark.app.name": "advisor-tests", "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1", "spark.ui.enabled": "false", "spark.local.dir": str(place / "tmp"),
+        "spark.sql.warehouse.dir": str(place / "warehouse"), "spark.sql.shuffle.partitions": "2",
         "spark.sql.streaming.noDataProgressEventInterval": "200",
-    }
+    }  # fmt: skip
 
 
 @contextmanager
