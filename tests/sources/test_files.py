@@ -204,8 +204,7 @@ def test_a_member_of_gzip_may_begin_at_the_last_byte_of_a_block(
 def test_a_damaged_gzip_is_a_broken_entry(tmp_path: Path, flip: int) -> None:
     packed = bytearray(gzip.compress(log()))
     packed[flip] ^= 0xFF
-    found = reading(tmp_path, bytes(packed), "driver.log.gz")
-    assert found.broken
+    assert reading(tmp_path, bytes(packed), "driver.log.gz").broken
 
 
 def test_a_bomb_is_not_read_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -218,17 +217,10 @@ def test_a_bomb_is_not_read_to_its_end(tmp_path: Path, monkeypatch: pytest.Monke
             given += len(block)
             assert len(block) <= 4 << 20
     assert given < 60 << 20
-    with pytest.raises(InputError):
-        files.read([written(tmp_path, bytes(1000))])
-
-
-def test_a_bomb_beside_a_log_costs_only_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(codecs, "_GENEROUS", 8 << 20)
-    written(tmp_path, gzip.compress(bytes(64 << 20)), "bomb.gz")
+    written(tmp_path, bomb, "bomb.gz")
     written(tmp_path, log())
-    found = files.read([tmp_path])
-    assert found.events == 3
-    assert "times its size" in found.broken[0].reason
+    found = files.read([tmp_path])  # beside a log it costs only itself
+    assert found.events == 3 and "times its size" in found.broken[0].reason
 
 
 @pytest.mark.parametrize("sightings", [True, False])
@@ -539,14 +531,6 @@ def test_a_log_that_is_cut_off_while_it_is_read(tmp_path: Path, monkeypatch: pyt
     (broken,) = found.broken
     assert broken.reason == f"cut off while it was read: of {size:,} bytes 9,000 were there"
     assert broken.file == str(path)
-
-
-@pytest.mark.parametrize("pack", [lzma.compress, lambda raw: gzip.compress(gzip.compress(raw))], ids=["xz", "gz in gz"])
-def test_a_log_that_is_not_unpacked_is_named_beside_others(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
-    written(tmp_path, log())
-    written(tmp_path, pack(log()), "other.log.gz")
-    found = files.read([tmp_path])
-    assert (found.events, [Path(one.file).name for one in found.broken]) == (3, ["other.log.gz"])
 
 
 @pytest.mark.parametrize("forms", [(compact, pretty, pretty), (compact, pretty, compact), (pretty, compact, pretty)])

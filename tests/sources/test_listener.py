@@ -448,18 +448,18 @@ class Java:
         return text
 
 
-def test_events_of_java_are_read_in_few_words() -> None:
+def test_events_and_maps_of_java_are_read_in_few_words() -> None:
+    assert listened.as_json({"id": "x"}) == b'{"id": "x"}'  # recent progress before 4.0
+    assert listened.as_json(SimpleNamespace(json='{"id":"y"}')) == b'{"id":"y"}'
+    scala = SimpleNamespace(mkString=lambda between: between.join(["a -> 1", "b -> x -> y", "c -> "]))
+    assert separated(scala) == {"a": "1", "b": "x -> y", "c": ""}
+    assert separated(SimpleNamespace(mkString=lambda between: "")) == {}
     ids = {"id": Java(toString=QUERY), "runId": Java(toString=RUN)}
     assert listened.started_of(Java(**ids, name=None, timestamp="T")) == (QUERY, RUN, None, "T")
     assert listened.progress_of(Java(progress=Java(json="{}"))) == b"{}"
     assert listened.idle_of(Java(**ids, timestamp="T")) == (QUERY, RUN, "T")
     assert listened.ended_of(Java(**ids, exception=Java(isDefined=False))) == (QUERY, RUN, None)
     assert listened.ended_of(Java(**ids, exception=Java(isDefined=True, get="boom"))) == (QUERY, RUN, "boom")
-
-
-def test_recent_progress_is_a_dict_before_4_0_and_knows_its_json_since() -> None:
-    assert listened.as_json({"id": "x"}) == b'{"id": "x"}'
-    assert listened.as_json(SimpleNamespace(json='{"id":"y"}')) == b'{"id":"y"}'
 
 
 @pytest.mark.parametrize(
@@ -473,12 +473,6 @@ def test_recent_progress_is_a_dict_before_4_0_and_knows_its_json_since() -> None
 )  # fmt: skip
 def test_triggers_as_spark_prints_them(text: str, told: dict[str, Any]) -> None:
     assert dict(trigger(text)) == told
-
-
-def test_a_map_of_scala_comes_in_one_piece() -> None:
-    made = SimpleNamespace(mkString=lambda between: between.join(["a -> 1", "b -> x -> y", "c -> "]))
-    assert separated(made) == {"a": "1", "b": "x -> y", "c": ""}
-    assert separated(SimpleNamespace(mkString=lambda between: "")) == {}
 
 
 def execution(plan: str) -> Any:
@@ -562,13 +556,10 @@ def test_a_connect_server_that_is_gone_is_waited_for_a_moment_only(monkeypatch: 
     ends.append(threading.Event())
     assert session.active() == []
     assert not session._silent
-
-
-def test_what_goes_wrong_while_a_server_is_asked_reaches_who_asks() -> None:
-    session = _Connect(SimpleNamespace(session_id="made", streams=None))
-    for _ in range(2):
+    broken = _Connect(SimpleNamespace(session_id="made", streams=None))
+    for _ in range(2):  # what goes wrong while it is asked reaches who asks
         with pytest.raises(AttributeError):
-            session.active()
+            broken.active()
 
 
 def test_a_damaged_id_of_a_run_is_no_run_that_goes_on() -> None:

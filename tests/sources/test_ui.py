@@ -804,10 +804,8 @@ class TestWatching:
             assert "no batch yet, read from the UI" in str(first)
             assert {(one.state, one.batches) for one in first.typed.queries} == {("no_data", 0)}
             assert next(steps) is None
-
-    def test_an_address_is_watched_alone(self) -> None:
         with pytest.raises(UsageError, match="one address at a time"):
-            next(advisor.api.follow(["http://a:1", "http://b:1"]))
+            next(advisor.api.follow([served.address] * 2))
 
 
 def test_an_archive_in_a_directory_is_read_and_a_damaged_one_costs_no_other(tmp_path: Path) -> None:
