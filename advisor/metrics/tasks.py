@@ -184,7 +184,7 @@ def repartition_waves(window: Window) -> np.ndarray | Missing:
 @stage_metric("count", "count", label="waves of more tasks than the setting of shuffle partitions makes")
 def waves_beyond_setting(window: Window) -> np.ndarray | Missing:
     """The most waves behind a shuffle with more tasks than spark.sql.shuffle.partitions; 0 where that is not known."""
-    of, number = spread(window), window.facts.number("shuffle_partitions")
+    of, number = spread(window), window.facts.number("shuffle_partitions") or np.nan
     found = of_kind(window, "shuffle", "result") & may_fetch(window) & (of.tasks > number)
     return NO_SLOTS if np.isnan(of.rounds).any() else most(window, np.where(found, of.rounds, 0.0), 0.0)
 
