@@ -72,6 +72,12 @@ def static_view_ms(window: Window) -> np.ndarray | Missing:
     return np.sum(known, axis=0) if known else NOT_SEEN
 
 
+@batch_metric("ms", phases=("add_batch_ms",), inside=True, label="the driver between jobs", share=True)
+def driver_between_ms(window: Window) -> np.ndarray | Missing:
+    """What the driver does between the jobs of a batch, inside addBatch."""
+    return of_jobs(window, "driver_between_ms")
+
+
 @batch_metric("count", "count", inside=True, label="files that a batch writes")
 def files_per_batch(window: Window) -> np.ndarray | Missing:
     """Files that the sink wrote, by its own log."""

@@ -64,6 +64,13 @@ def writing_jobs(window: Window) -> np.ndarray | Missing:
     return of_jobs(window, "writes") if np.isnan(written).all() else _jobs(window, written > 0)
 
 
+@stage_metric("count", "count", label="jobs that write nothing")
+def jobs_without_writing(window: Window) -> np.ndarray:
+    """Jobs of a batch that write no rows and read no table's log."""
+    log = _jobs(window, of_kind(window, "table_log"))
+    return np.maximum(needed(of_jobs(window, "jobs")) - needed(writing_jobs(window)) - log, 0.0)
+
+
 def _jobs(window: Window, which: np.ndarray) -> np.ndarray:
     """Jobs of each batch that have such a stage."""
     stages = window.stages
