@@ -24,8 +24,8 @@ _MOST = 50_000
 """So many sums of the latest plans are held."""
 _LONGEST, _NAME, _NAMES, _CALLED = 1000, 60, 12, 3
 """Letters of an operator's name that are read, and that are shown; names that are shown, and functions of each."""
-_TEXT = 50_000
-"""Letters of an operator's expressions that are read."""
+_TEXT, _LONG = 50_000, 10_000
+"""Letters of an operator's expressions that are read, and beyond which they are long: a map of literals, say."""
 _CALL = re.compile(
     r"(?<!\w)(?P<name>[A-Za-z_]\w{0,80}?)(?:Evaluator)?"
     r"(?=\((?:(?:StructField\(|Map\(\),StructType\()([^#]{1,4000})|(?:[^#()]{0,200}\(){0,8}([^#()]{1,200}))#\d)"
@@ -157,6 +157,7 @@ def _calling(operator: str, text: str) -> str:
     ]
     cut = sum(map(int, _MORE.findall(text)))
     found = f" calling {redact(' and '.join(said))}" if said else ""
+    found += " with more than 10,000 characters of expressions" if len(text) > _LONG else ""
     return found + (f" ({cut} field{'s' * (cut > 1)} more than the plan prints)" if cut else "")
 
 
