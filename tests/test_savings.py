@@ -18,6 +18,7 @@ from advisor.savings import per_batch, per_record
 from advisor.savings import promise as promised
 from advisor.savings.promise import Calibrated, Calibration, shipped
 from advisor.savings.saving import OF_RECORDS, Gains, gained, gains, of_records
+from advisor.savings.shorter import shorter
 from advisor.window import Window
 from tests.made import window
 
@@ -166,6 +167,14 @@ def test_rows_of_later_waves_gain_what_those_of_the_first_cannot(metric: str, wa
     mixed = Mixture(*(np.full(10, number) for number in numbers), known=np.ones(10, bool))
     kept = window([BATCH] * 10, trigger="processing_time", trigger_interval_ms=2000)
     assert gained(1100.0, mixed, [(600.0, False, True)], saves, kept) == pytest.approx([gain])
+
+
+def test_a_record_waits_for_the_batch_before_its_own() -> None:
+    """The second batch saves three times as much: its rows are visible sooner, and those of the third wait less."""
+    batches = window([BATCH] * 3, trigger="unspecified")
+    mixed = Mixture(*(np.full(3, number) for number in (80.0, 100.0, 1.0, 0.0, 0.0, 0.0)), known=np.ones(3, bool))
+    start, width = shorter(batches, mixed, 10.0, True, None, each=np.array([1.0, 3.0, 1.0]))
+    assert (start.tolist(), width.tolist()) == ([70, 50, 70], [90, 90, 70])
 
 
 def test_nothing_is_promised_of_a_number_that_is_not_known() -> None:

@@ -18,6 +18,8 @@ IN_SINK: Final = ("add_batch_ms",)
 OF_WAVES: Final = "state_waves_excess_ms"
 Ms: TypeAlias = float | np.ndarray
 """Milliseconds: a number, one of each batch, or a column of alternatives."""
+AS_TYPICAL: Final = np.ones(1)
+"""Every batch saves as much as a typical one."""
 
 
 def waits_follow(window: Window) -> tuple[bool, bool]:
@@ -38,24 +40,25 @@ def shorter(
     follows: bool | np.ndarray,
     interval: float | None,
     saved: Sequence[tuple[str, Ms]] = (),
-    each: Ms = 1.0,
+    each: np.ndarray = AS_TYPICAL,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return start and width of the latencies with batches shorter by `cut`, a row for each alternative.
 
-    `follows`: whether the time between triggers shrinks with the batch. `saved`: what steps save of which metric; all
-    is visible if none. `each`: what a batch saves over a typical one. Rows of the first of several waves are visible
-    early already; rows of later waves gain what these cannot. Fewer waves show no row of the first one sooner.
+    `follows`: whether the time between triggers shrinks with the batch, for a record of the next one. `saved`: what
+    steps save of which metric; all is visible if none. `each`: what a batch saves over a typical one. Rows of the first
+    of several waves are visible early already; rows of later waves gain what these cannot. Fewer waves show no row of
+    the first one sooner.
     """
     waves = np.minimum(sum(ms for metric, ms in saved if metric == OF_WAVES), mixed.waves)
     seen = np.maximum(cut - waves - sum(_hidden(ms, metric, window, mixed) for metric, ms in saved), np.minimum(cut, 0))
-    start, cut = mixed.start - seen * each, cut * each
+    start, before = mixed.start - seen * each, cut * np.append(1.0, each[:-1])
     gap = np.maximum(window.batches["interval_ms"][mixed.known], SHORTEST_MS)
     if interval in (None, window.facts.fixed_interval_ms):
         least = np.where(follows, SHORTEST_MS, interval or np.inf)
-        between = np.maximum(gap - cut, np.minimum(gap, least))
+        between = np.maximum(gap - before, np.minimum(gap, least))
     else:
         took = window.batches["trigger_execution_ms"][mixed.known]
-        between = np.maximum(interval, np.maximum(took - cut, SHORTEST_MS))
+        between = np.maximum(interval, np.maximum(took - cut * each, SHORTEST_MS))
     width = between + mixed.width - gap - np.minimum(waves * each, mixed.waves) + np.minimum(start, 0.0)
     return np.maximum(start, 0.0), np.maximum(width, 0.0)
 
