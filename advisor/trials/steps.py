@@ -23,6 +23,8 @@ _INTERVAL: Final = re.compile(
     r"(interval )?([+-]? ?(\d+(\.\d*)?|\.\d+) (week|day|hour|minute|(milli|micro)?second)s?( |$))+", re.IGNORECASE
 )
 _KINDS: Final = ("writer_option", "reader_option", "conf", "trigger")
+_PLACES: Final = frozenset(("checkpointlocation", "dbtable", "path", "queryname", "table", "topic", "url"))
+"""Options of a writer, in small letters, that would lead a trial out of its throw-away place."""
 _UNFILLED: Final = re.compile(r"<[^<>]+>")
 
 
@@ -80,6 +82,8 @@ def _check_change(change: Mapping[str, Any]) -> None:
     wrong = sorted(change.keys() - set(_KINDS))
     if wrong or not change:
         raise UsageError("trial", f"a change cannot set {', '.join(wrong) or 'nothing'}", f"use {', '.join(_KINDS)}")
+    for name in filter(lambda name: name.lower() in _PLACES, change.get("writer_option") or ()):
+        raise UsageError("trial", f"{name} says where a query writes", "set it in the function, below setup.path()")
     trigger = change.get("trigger")
     _check_trigger("trial", trigger)
     if trigger and not _INTERVAL.fullmatch(text := " ".join(interval(trigger["processing_time"]).split())):

@@ -27,6 +27,8 @@ CATALOGUE = load()
         ([], "no step was given"), (["async-progres"], "did you mean 'async-progress'"),
         (["async-progress-off"], "more than the settings"), (["real-time-mode"], "real_time|more than settings"),
         ([{}], "cannot set nothing"), ([{"confs": {"a": "b"}}], "cannot set confs"),
+        ([{"writer_option": {"checkpointlocation": "/prod/ck"}}], "checkpointlocation says where a query writes"),
+        ([{"writer_option": {"maxRecordsPerFile": "5", "Path": "/prod/out"}}], "Path says where a query writes"),
         ([{"trigger": {"available_now": True}}], "available_now"),
         *(([{"trigger": {"processing_time": text}}], "no interval") for text in ("x", "2 years", "1 second x", "inf")),
     ],
