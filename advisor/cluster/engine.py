@@ -19,7 +19,7 @@ from advisor.cluster.judging import Shape, Summary, T, families, judge_groups, n
 from advisor.cluster.rows import KEYS, KINDS, Done, Row, batches_frame, opened_frame, rows_again
 from advisor.cluster.saving import Saved, Table, changed, saved_tables
 from advisor.cluster.session import explained, settings, ship
-from advisor.cluster.units import Unit, behind, grown, planned, tasks
+from advisor.cluster.units import Unit, grown, planned, tasks
 from advisor.errors import InputError
 from advisor.report import Asked
 from advisor.report.absent import Span, whole
@@ -139,11 +139,7 @@ class _Hearing:
         last = self._saved.last_events([file.path for _, _, longer in parts for file in longer])
         fresh = [Unit(log.log, tuple(new)) for log, new, _ in parts if new]
         units = planned(fresh, size, self._jobs.looks)
-        ends = [
-            (log, [behind(file, last.get(file.path, 0), self._known[file.path].size) for file in longer])
-            for log, _, longer in parts
-            if longer
-        ]
+        ends = [(log, [f._replace(begin=last.get(f.path, 0)) for f in longer]) for log, _, longer in parts if longer]
         looks = dict(self._jobs.looks([(file.path, file.begin, file.size) for _, files in ends for file in files]))
         return units + [unit for log, files in ends for unit in grown(log, files, looks, size)]
 

@@ -128,7 +128,7 @@ class Saved:
     def add(self, batches: Any, sightings: Any, partitions: int) -> None:
         """Add what rows of batches and of sightings hold that is not there yet."""
         frame = batches_frame(batches, partitions).selectExpr("*", f"{_DAY.format(time='timestamp')} as day")
-        self._add("batches", frame, (*KEY, "partial"))  # half of one that was being written is read again as a whole
+        self._add("batches", frame, KEY)
         self._add("sightings", table_frame(sightings, for_spark(TABLES["sightings"])), _TOLD)
 
     def add_opened(self, rows: Any) -> None:

@@ -98,14 +98,6 @@ def planned(
     return [unit for log in logs for unit in units(log, looks, split)]
 
 
-def behind(file: File, last: int, saved: int) -> File:
-    """Return how a file is read on that had `saved` bytes: from where the `last` saved event of its path begins.
-
-    Where that lies farther on it was another file's, which had the path before; then all of it is read.
-    """
-    return file._replace(begin=last if last < saved else 0)
-
-
 def grown(log: Unit, files: Iterable[File], looks: Mapping[str, Look], split: int) -> list[Unit]:
     """Return how to read what is new at the end of files; a file whose end alone is not enough is read whole."""
     parts = []

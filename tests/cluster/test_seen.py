@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from advisor.cluster.saving import changed, seen
-from advisor.cluster.units import File, Unit, behind
+from advisor.cluster.units import File, Unit
 
 BEGIN = b"+ a line of the entrypoint that each start prints\n" * 12
 FIRST = b"a batch of the first run" + b", the end of which is as that of any other one" * 40 + b"\n"
@@ -27,8 +27,3 @@ def test_a_log_that_begins_as_another_one_is_no_grown_one(tmp_path: Path, now: b
     path.write_bytes(now)
     found = changed(Unit("driver.log", (File(0, str(path), len(now)),)), {str(path): before})
     assert tuple(map(len, found)) == (new, grown)
-
-
-@pytest.mark.parametrize(("last", "saved", "begins"), [(70, 90, 70), (0, 90, 0), (74_111, 15_000, 0), (90, 90, 0)])
-def test_a_log_is_read_on_from_the_last_event_that_was_saved_of_it(last: int, saved: int, begins: int) -> None:
-    assert behind(File(0, "driver.log", 100_000), last, saved).begin == begins

@@ -217,15 +217,6 @@ class TestSavedTable:
             (q.run_id, q.batches, q.verdict) for q in local.queries
         ]
 
-    def test_half_a_batch_that_was_being_written_becomes_a_whole_one(self, save: Any, logs: Path) -> None:
-        (logs / "driver.log").write_bytes(driver_log()[: driver_log().rindex(b'"sink"')])
-        save(stages=False)
-        (logs / "driver.log").write_bytes(driver_log())
-        report, _ = save(stages=False)
-        local = api.analyze_fleet(logs, stages=False)
-        assert report.input.events == local.input.events
-        assert [(q.run_id, q.batches) for q in report.queries] == [(q.run_id, q.batches) for q in local.queries]
-
     def test_a_rotated_log_adds_only_what_it_has_grown(self, save: Any, logs: Path) -> None:
         save()
         (logs / "driver.log").rename(logs / "driver.log.1")
