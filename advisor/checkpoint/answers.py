@@ -125,11 +125,12 @@ def _spelling(key: str, pinned: Mapping[str, str], window: Window) -> dict[str, 
     own_store = not str(store or SPARKS_OWN).startswith(SPARKS_OWN)
     is_judged = key.startswith(PREFIXES) and key not in pinned and window.facts.value("platform") != "databricks"
     unknown = unknown_settings([key] if is_judged else [], str(version) if version else None, own_store)
-    near = [] if key in pinned else get_close_matches(key, [one for one in pinned if one != key], 1, NEARLY)
+    any_case = {one.lower(): one for one in pinned}
+    near = [] if key in pinned else get_close_matches(key.lower(), any_case, 1, NEARLY)
     return {
         f"{ASKED}unknown": unknown,
         f"{ASKED}is_unknown": unknown is not None,
-        f"{ASKED}nearest": near[0] if near else None,
+        f"{ASKED}nearest": any_case[near[0]] if near else None,
         f"{ASKED}is_misspelt": bool(near) and not key.startswith(PREFIXES),
     }
 
@@ -137,21 +138,24 @@ def _spelling(key: str, pinned: Mapping[str, str], window: Window) -> dict[str, 
 def _wish(asked: str, name: str, value: str) -> Wish:
     """Return the change that is meant; UsageError for none, and for a value that it does not take."""
     known = {one.wish: one for one in cases().may}
-    if name.startswith("spark."):
-        return next((one for one in known.values() if one.conf == name), known["KEY"])
-    if name not in known:
+    is_setting = name.startswith("spark.")
+    wish = next((one for one in known.values() if one.conf == name), known["KEY"]) if is_setting else known.get(name)
+    if wish is None:
         every = "ask " + ", ".join(one.form for one in known.values())
         raise UsageError(f"--before {asked}", "is no change that can be asked", did_you_mean(name, known, every))
-    wish = known[name]
+    form = f"{name}={wish.value or 'VALUE'}" if is_setting else wish.form
+    takes = wish.takes
+    if is_setting:  # Spark knows no short words
+        takes = ("true", "false") if "true" in takes else ()
     fits = {
-        "N": (number_of(value) or 0) > 0,
+        "N": 0 < (number_of(value) or 0) < 1 << 31,  # as a Java int holds it
         "VERSION": may_be_spark(value),
         "ADDRESS": bool(value) and not value.startswith("-"),  # which a command takes for an option
-        None: not value,
+        None: bool(value) is is_setting,
     }
-    if not fits.get(wish.value, bool(value)) or (wish.takes and value not in wish.takes):
-        one_of = f" ({', '.join(wish.takes)})" if wish.takes else ""
-        raise UsageError(f"--before {asked}", "is not understood", f"write {wish.form}{one_of}")
+    if not fits.get(wish.value, bool(value)) or (takes and value not in takes):
+        one_of = f" ({', '.join(takes)})" if takes else ""
+        raise UsageError(f"--before {asked}", "is not understood", f"write {form}{one_of}")
     return wish
 
 

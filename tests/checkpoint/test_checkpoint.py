@@ -377,7 +377,9 @@ def test_a_folder_with_an_odd_name_is_quoted(sample: Callable[[str], Path], name
     "asked",
     ["async", "partitions", "partitions=many", "partitions=0", "async-off=1", "spark=new", "spark=4.3.0; rm",
      "trigger=hourly", "move=", "move=-update",
-      *(f"{asked}={'9' * 5000}" for asked in ("spark", "state-format", "partitions"))],
+      "partitions=99999999999", "spark.sql.shuffle.partitions", "spark.sql.shuffle.partitions=abc",
+     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled=maybe",
+     *(f"{asked}={'9' * 5000}" for asked in ("spark", "state-format", "partitions"))],
     ids=lambda asked: asked[:40],
 )  # fmt: skip
 def test_a_question_that_is_none_is_refused(asked: str, sample: Callable[[str], Path]) -> None:
