@@ -18,7 +18,7 @@ from advisor.catalogue.plain import in_words, read_plain
 from advisor.catalogue.rule import FAMILIES, RETIRED, Measure, RuleBody, Seen, WrittenRule
 from advisor.catalogue.step import Borrowed, Change, Saves, SharedStep, Stage, Trigger, Use, WrittenStep
 from advisor.errors import did_you_mean, short
-from advisor.facts import CONF, FACTS, Fact, check_value, version_numbers
+from advisor.facts import CONF, FACTS, Fact, check_value, is_version
 from advisor.metrics import METRICS, STATS, AnyMetric
 from advisor.progress.shapes import Operator
 from advisor.window import PHASES
@@ -269,7 +269,7 @@ def _wrong_value(fact: Fact, values: Iterable[object], operator: str) -> str | N
 
 def _wrong_bound(fact: Fact, line: Condition) -> str | None:
     if fact.kind == "version":
-        good = isinstance(line.operand, str) and version_numbers(line.operand)
+        good = isinstance(line.operand, str) and is_version(line.operand)
         return None if good else f"'{fact.name}' is a version; write it in quotes, as \"3.5\""
     if fact.kind not in ("int", "number"):
         return f"'{fact.name}' is a {fact.kind} and cannot be compared by {line.operator}"

@@ -38,7 +38,7 @@ class Condition(Model):
     at_least: Number | str | None = None
     below: Number | str | None = None
     known: bool | None = None
-    spark: str | None = Field(None, pattern=r"^(>=|<)\d+(\.\d+)*(,(>=|<)\d+(\.\d+)*)*$")
+    spark: str | None = Field(None, pattern=r"^(>=|<)\d{1,9}(\.\d{1,9})*(,(>=|<)\d{1,9}(\.\d{1,9})*)*$")
     platform: tuple[Platform, ...] | None = Field(None, min_length=1)
     else_: Text | None = Field(None, alias="else")
 
