@@ -196,6 +196,9 @@ def analyze_fleet(
         reading = files.read(given.paths, stages=stages, progress=progress)
         found = entries_of(reading, given.rules, given.asked, fleet.summary, brief=True, processes=processes)
         return _fleet(given, [*found], reading, span(reading.batches))
+    place = str(save_table or "")
+    if (incremental or save_table is not None) and ("\0" in place or not place.strip()):
+        raise UsageError("save_table", "names no directory", "give the one in which the tables are to stand")
     from advisor import cluster  # noqa: PLC0415
 
     with _session(spark, given.paths) as session:
@@ -207,7 +210,7 @@ def analyze_fleet(
             shape=cluster.Shape(fleet.summary, FleetQuery),
             brief=True,
             progress=progress,
-            table=None if save_table is None else cluster.Table(str(save_table), incremental),
+            table=cluster.Table(place, incremental) if place else None,
             stages=stages,
         )
     return _fleet(given, judged.entries, judged.reading, judged.span, judged.by_jvm)

@@ -48,7 +48,7 @@ class TableFolder:
         self.on_disk = root.toUri().getPath() if self._files.getUri().getScheme() == "file" else None
         """Where it lies on this machine, if it does."""
         self._tables = tables
-        self._name = f"{datetime.now(timezone.utc):{_TIME}}-{secrets.token_hex(4)}"
+        self.name = f"{datetime.now(timezone.utc):{_TIME}}-{secrets.token_hex(4)}"
         self._committed = False
         self._number = 0
         self.manifest = Manifest(added="", replaced=[], rows={})
@@ -59,7 +59,7 @@ class TableFolder:
 
     def new(self, table: str) -> str:
         """Return where this run writes what it adds to a table."""
-        return f"{self.place}/_new-{self._name}/{table}"
+        return f"{self.place}/_new-{self.name}/{table}"
 
     def begin(self) -> None:
         """Read the newest manifest, finish what a killed run had committed, and remove what it had not."""
@@ -89,7 +89,7 @@ class TableFolder:
 
         `rows`: how many rows some of the tables have then.
         """
-        self.manifest = Manifest(added=self._name, replaced=list(replaced), rows=dict(rows))
+        self.manifest = Manifest(added=self.name, replaced=list(replaced), rows=dict(rows))
         written, place = self._path(self.new("manifest.json")), self._at(f"manifest-{self._number + 1}.json")
         with closing(self._files.create(written)) as file:
             file.writeBytes(json.dumps(self.manifest))
@@ -151,7 +151,9 @@ def _held(folder: str) -> IO[str]:
 
     try:
         Path(folder).mkdir(parents=True, exist_ok=True)
-        file = (Path(folder) / "_lock").open("a")  # whatever it is, it stays as it is
+        if (lock := Path(folder) / "_lock").is_fifo():  # to open it would wait
+            raise UsageError("save_table", f"{lock} is a named pipe", "remove it")
+        file = lock.open("a")  # whatever it is, it stays as it is
     except OSError as error:
         raise UsageError("save_table", f"{folder}: {error.strerror}", _WOULD_DO) from None
     try:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from advisor.cluster.saving import changed, seen
+from advisor.cluster.tablefolder import _held
 from advisor.cluster.units import File, Unit
+from advisor.errors import UsageError
 
 BEGIN = b"+ a line of the entrypoint that each start prints\n" * 12
 FIRST = b"a batch of the first run" + b", the end of which is as that of any other one" * 40 + b"\n"
@@ -27,3 +30,9 @@ def test_a_log_that_begins_as_another_one_is_no_grown_one(tmp_path: Path, now: b
     path.write_bytes(now)
     found = changed(Unit("driver.log", (File(0, str(path), len(now)),)), {str(path): before})
     assert tuple(map(len, found)) == (new, grown)
+
+
+def test_a_pipe_in_the_place_of_the_lock_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "_lock")
+    with pytest.raises(UsageError, match="_lock is a named pipe"):
+        _held(str(tmp_path))
