@@ -119,7 +119,8 @@ class _Hearing:
             sightings = sightings.union(self._jobs.looked_again(rows))
         batches, opened = rows, rows.filter(KINDS) if self._stages else None
         if self._saved:
-            self._saved.add(rows, sightings, self._jobs.spread)
+            again = {file.path for unit in [*units, *far] for file in unit.files if not file.begin}
+            self._saved.add(rows, sightings, self._jobs.spread, again)
             batches, sightings = (rows_again(self._saved.table(name), name) for name in ("batches", "sightings"))
             if self._stages:
                 self._saved.add_opened(rows)
@@ -131,12 +132,14 @@ class _Hearing:
 
     def _units(self, size: int) -> list[Unit]:
         """Return what is new since the tables were saved; with stages, all of each log that has changed."""
-        logs = self._given.logs
+        parts = [(log, *changed(log, self._known)) for log in self._given.logs]
+        if self._saved:
+            self._known = self._saved.set_apart(parts, self._known)
         if self._stages or not (self._saved and self._known):
-            fresh = [log for log in logs if any(changed(log, self._known))]
+            closed = bool(self._saved and not self._saved.has_stages())  # what is saved was read without them
+            fresh = [log for log, *some in parts if closed or any(some)]
             return planned(fresh, size, self._jobs.looks, whole=self._stages)
-        parts = [(log, *changed(log, self._known)) for log in logs]
-        last = self._saved.last_events([file.path for _, _, longer in parts for file in longer])
+        last = self._saved.last_events([self._known[file.path] for _, _, longer in parts for file in longer])
         fresh = [Unit(log.log, tuple(new)) for log, new, _ in parts if new]
         units = planned(fresh, size, self._jobs.looks)
         ends = [(log, [f._replace(begin=last.get(f.path, 0)) for f in longer]) for log, _, longer in parts if longer]

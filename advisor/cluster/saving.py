@@ -20,6 +20,8 @@ from advisor.sources.random_access import opened
 
 _HEAD, _TAIL = 256, 4096
 """Bytes at both ends of a file that tell it from another; the last ones hold an event's time and ids."""
+_APART = re.compile(r"(.+)@(\d{8}T\d{6}\+0000-\w+)", re.DOTALL)
+"""What a file that was replaced is called from then on: its path, and the run that found another one there."""
 _GLOB = re.compile(r"[\\*?{}\[\]]")
 """Letters of a folder's name that Spark's reader takes for a pattern."""
 _FINDINGS = (
@@ -91,6 +93,11 @@ class Saved:
         self._folder = folder
         self._incremental = incremental
         self._listed: list[Seen] = []
+        self._apart: dict[str, list[tuple[str, str, str]]] = {}
+        """Of each path the files that stood there before: (run that found another one, its name, its log's name)."""
+        self._moved: set[str] = set()
+        """Names of files that stand elsewhere now, where they are read again."""
+        self._rewritten: list[str] = []
 
     def files(self, logs: Iterable[Unit]) -> dict[str, Seen]:
         """The files that were read before and whose rows are all there; none where all is to be read.
@@ -106,7 +113,11 @@ class Saved:
                 raise InputError(self._folder.saved(name), _found(there, rows), _RESTORE)
         frame = self._read("files")
         known = [] if frame is None else [Seen(*row) for row in frame.select(*Seen._fields).collect()]
+        for one in sorted(known):
+            self._name_apart(one)
         rows_of = self._rows() if known else {}
+        if strange := rows_of.get(None):
+            raise InputError(self._folder.place, f"{strange:,} rows of no log, not written here", "remove their files")
         gone = {one for one in known if rows_of.get(one.log, 0) != one.rows}
         now = {file.path: file for log in logs for file in log.files} if gone else {}
         for one in gone:
@@ -116,20 +127,45 @@ class Saved:
                 raise InputError(self._folder.place, found, _RESTORE)
         return {one.path: one for one in known if one not in gone}
 
-    def last_events(self, paths: Sequence[str]) -> dict[str, int]:
-        """Where the last saved event of each of these files begins."""
-        frame = self._read("batches")
-        if frame is None or not paths:
-            return {}
-        wanted = self._spark.createDataFrame([(path,) for path in paths], "file string")
-        rows = frame.join(wanted.hint("broadcast"), "file").groupBy("file").agg({"offset": "max"}).collect()
-        return {row[0]: row[1] for row in rows}
+    def set_apart(self, parts: Iterable[tuple[Unit, list[File], Any]], known: Mapping[str, Seen]) -> dict[str, Seen]:
+        """Return the known files, those that were replaced under names of their own.
 
-    def add(self, batches: Any, sightings: Any, partitions: int) -> None:
-        """Add what rows of batches and of sightings hold that is not there yet."""
+        A log whose files are all others now is another log, too. `parts`: what has changed of each log.
+        """
+        now = dict(known)
+        readable = {one.path for one in self._listed if one.head}
+        for log, new, _ in parts:
+            others = [now.pop(file.path) for file in new if file.path in now and file.path in readable]
+            moved = [one for one in others if any(map(one.is_still, new))]
+            goes_on = moved or any(file.path in now for file in log.files)
+            for one in others:
+                name = f"@{self._folder.name}"
+                apart = one._replace(path=one.path + name, log=one.log if goes_on else one.log + name)
+                now[apart.path] = apart
+                self._name_apart(apart)
+                self._moved |= {apart.path} if one in moved else set()
+        return now
+
+    def last_events(self, grown: Sequence[Seen]) -> dict[str, int]:
+        """Where the last saved event of each of these files begins; 0 of one with torn records: it is read whole."""
+        frame = self._read("batches")
+        if frame is None or not grown:
+            return {}
+        wanted = self._spark.createDataFrame([(one.path,) for one in grown], "file string")
+        rows = frame.join(wanted.hint("broadcast"), "file").groupBy("file").agg({"offset": "max"}).collect()
+        last, torn = {row[0]: row[1] for row in rows}, self._torn()
+        sizes = {one.path: one.size for one in grown if one.path not in torn}
+        return {path: offset for path, offset in last.items() if offset < sizes.get(path, 0)}
+
+    def add(self, batches: Any, sightings: Any, partitions: int, again: set[str]) -> None:
+        """Add what rows of batches and of sightings hold that is not there yet.
+
+        `again`: files that were read whole; what was torn in them when they were read before may be whole now.
+        """
         frame = batches_frame(batches, partitions).selectExpr("*", f"{_DAY.format(time='timestamp')} as day")
         self._add("batches", frame, KEY)
-        self._add("sightings", table_frame(sightings, for_spark(TABLES["sightings"])), _TOLD)
+        mended = self._torn() & (again | self._moved)
+        self._add("sightings", table_frame(sightings, for_spark(TABLES["sightings"])), _TOLD, mended)
 
     def add_opened(self, rows: Any) -> None:
         """Add what rows of the tables that open addBatch hold that is not there yet."""
@@ -159,16 +195,42 @@ class Saved:
         files = [tuple(one._replace(rows=rows_of.get(one.log, 0))) for one in now.values()]
         self._spark.createDataFrame(files, _FILES).coalesce(1).write.parquet(self._folder.new("files"))
         counts = {"findings": sum(part.count() for part in self._parts("findings")), "files": len(files)}
-        self._folder.commit(counts, ["files"] if self._incremental else [*_COLUMNS])
+        self._folder.commit(counts, ["files", *self._rewritten] if self._incremental else [*_COLUMNS])
 
-    def _add(self, name: str, frame: Any, key: Sequence[str]) -> None:
+    def _add(self, name: str, frame: Any, key: Sequence[str], mended: Iterable[str] = ()) -> None:
+        """Add the rows that a table lacks; with `mended` files it is written again without their torn records."""
         old = self._read(name)
-        if old is not None:
+        if old is not None and mended:
+            old = old.filter(~(old["file"].isin([*mended]) & (old["fact"] == _TORN)))
+            frame = _new(frame, old, key).unionByName(old.select(frame.columns))
+            self._rewritten.append(name)
+        elif old is not None:
             frame = _new(frame, old, key)
         writer = frame.write.partitionBy("day") if "day" in frame.columns else frame.write
         writer.parquet(self._folder.new(name))
 
-    def _rows(self) -> dict[str, int]:
+    def _torn(self) -> set[str]:
+        """Files in which torn records were found."""
+        told = self._read("sightings")
+        return set() if told is None else {one.file for one in told.filter(told["fact"] == _TORN).collect()}
+
+    def _name_apart(self, one: Seen) -> None:
+        if found := _APART.fullmatch(one.path):
+            self._apart.setdefault(found[1], []).append((found[2], one.path, one.log))
+
+    def _told_apart(self, frame: Any) -> Any:
+        """The rows of a table, those of files that were replaced after they were read under their own names."""
+        rows = self._spark.createDataFrame([*self._apart.items()], _NAMES).hint("broadcast")
+        first = "get(filter(stood, one -> one.run > added), 0) as first"
+        named = frame.join(rows, "file", "left").selectExpr("*", first)
+        own = [f"coalesce(first.{one}, {one}) as {one}" if one in ("file", "log") else one for one in frame.columns]
+        return named.selectExpr(*own)
+
+    def has_stages(self) -> bool:
+        """Whether a run has read stages into the tables, if only of some logs."""
+        return self._read("stages") is not None
+
+    def _rows(self) -> dict[str | None, int]:
         """How many rows of each log there are in all tables, with what was added."""
         logs = [part.select("log") for name in TABLES for part in self._parts(name)]
         return {row[0]: row[1] for row in reduce(_union, logs).groupBy("log").count().collect()} if logs else {}
@@ -181,7 +243,7 @@ class Saved:
         """A table, or what was added to it at `place`; None where there is none, and of a table that is replaced."""
         from pyspark.errors import AnalysisException  # noqa: PLC0415
 
-        if place is None and not self._incremental:
+        if place is None and (not self._incremental or name in self._rewritten):
             return None
         try:
             frame = self._spark.read.parquet(_GLOB.sub(r"\\\g<0>", place or self._folder.saved(name)))
@@ -190,7 +252,7 @@ class Saved:
         if lacking := [column for column in _COLUMNS[name] if column not in frame.columns]:
             found = f"a table of another version, without the column {lacking[0]}"
             raise InputError(self._folder.saved(name), found, "save into a new directory")
-        return frame
+        return self._told_apart(frame) if self._apart and "file" in frame.columns and place is None else frame
 
 
 @contextmanager
@@ -210,6 +272,8 @@ _COLUMNS: Mapping[str, Sequence[str]] = {
 }
 """The tables, and the columns without which one cannot be read or extended."""
 _FILES = "path string, size long, head_size int, head string, log string, rows long"
+_NAMES = "file string, stood array<struct<run: string, file: string, log: string>>"
+_TORN = "records_torn"
 _RESTORE = "put back the data files that are gone, or save into a new directory"
 
 
@@ -222,11 +286,14 @@ def _union(one: Any, other: Any) -> Any:
 
 
 def _new(frame: Any, old: Any, key: Sequence[str]) -> Any:
-    """The rows of `frame` whose key is not in `old`."""
+    """The rows of `frame` whose key is not in `old`, and whole events of which `old` has only a part."""
     from pyspark.sql import functions  # noqa: PLC0415
 
-    there = old.select(*(functions.col(name).alias(f"old_{name}") for name in key))
-    alike = [functions.col(name).eqNullSafe(functions.col(f"old_{name}")) for name in key]
+    column = functions.col
+    alike = [column(name).eqNullSafe(column(f"old_{name}")) for name in key]
+    if key == KEY:
+        key, alike = (*key, "partial"), [*alike, column("old_partial").isNull() | column("partial").isNotNull()]
+    there = old.select(*(column(name).alias(f"old_{name}") for name in key))
     return frame.join(there, reduce(and_, alike), "left_anti")
 
 

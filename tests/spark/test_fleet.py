@@ -16,6 +16,7 @@ import pytest
 
 from advisor import api, catalogue
 from advisor.cluster import WHOLE, inputs, judge, tablefolder, units
+from advisor.cluster.saving import Table
 from advisor.cluster.tablefolder import TableFolder
 from advisor.contract import Fleet
 from advisor.errors import InputError, UsageError
@@ -171,6 +172,12 @@ def test_standard_input_is_refused(spark: Any) -> None:
         api.analyze("-", spark=spark)
 
 
+@pytest.mark.parametrize("asked", [{"incremental": True}, {"save_table": ""}, {"save_table": "a\0b"}], ids=str)
+def test_a_directory_without_a_name_is_refused(spark: Any, asked: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match="save_table: names no directory"):
+        api.analyze_fleet(SAMPLES / "LG003", spark=spark, **asked)
+
+
 class TestSavedTable:
     @pytest.fixture
     def logs(self, tmp_path: Path) -> Path:
@@ -223,6 +230,38 @@ class TestSavedTable:
         (logs / "driver.log").write_bytes(driver_log()[(logs / "driver.log.1").stat().st_size - 200 :])
         _, after = save()
         assert after["batches"] == api.analyze_fleet(logs).input.events
+
+    @pytest.mark.parametrize("stages", [pytest.param(True, marks=SLOW), False])
+    def test_a_batch_that_was_half_written_becomes_whole(self, save: Any, logs: Path, spark: Any, stages: bool) -> None:
+        whole = driver_log()
+        (logs / "driver.log").write_bytes(whole[: whole.index(b'"sources"', whole.rindex(b'"addBatch"'))])
+        first, _ = save(stages=stages)
+        (logs / "driver.log").write_bytes(whole)
+        again, _ = save(stages=stages)
+        local = api.analyze_fleet(logs, stages=stages)
+        assert (again.input.events, again.queries) == (local.input.events, local.queries)
+        assert first.input.events < again.input.events
+        assert spark.read.parquet(f"{logs.parent}/table/sightings").filter("fact = 'records_torn'").count() == 0
+
+    @pytest.mark.parametrize("stages", [pytest.param(True, marks=SLOW), False])
+    def test_a_file_in_the_place_of_another_is_a_log_of_its_own(
+        self, spark: Any, logs: Path, tmp_path: Path, stages: bool
+    ) -> None:
+        """The second one grows past the place where the last event of the first one began."""
+        one = other = driver_log()
+        for old, new in ((b"11111111", b"55555555"), (b"22222222", b"66666666"), (b"33333333", b"44444444")):
+            other = other.replace(old, new)
+        other = other.replace(b"version 4.0.0", b"version 4.3.0")
+        table = Table(str(tmp_path / "table"), incremental=True)
+        for content in (one, other[: len(other) // 2], other):
+            (logs / "driver.log").write_bytes(content)
+            found = judge(spark, [logs], catalogue.load(None), Asked(), shape=WHOLE, stages=stages, table=table)
+        (logs / "driver.log").rename(logs / "other.log")
+        (logs / "driver.log").write_bytes(one)
+        local = plain(api.analyze(logs, stages=stages))["queries"]
+        assert {each.run_id: (each.batches, each.facts["spark_version"].value) for each in found.entries} == {
+            each["run_id"]: (each["batches"], each["facts"]["spark_version"]["value"]) for each in local
+        }
 
     @pytest.mark.parametrize(("name", "column"), [("files", "head"), pytest.param("batches", "partial", marks=SLOW)])
     def test_a_table_of_another_version_is_refused(
@@ -292,6 +331,13 @@ class TestSavedTable:
         ]
         assert found == [True, False]
 
+    def test_rows_of_another_program_are_refused(self, save: Any, spark: Any, tmp_path: Path) -> None:
+        save()
+        place = tmp_path / "table" / "batches" / "added=foreign" / "day=2026-09-21"
+        spark.range(1).selectExpr("id as x").write.parquet(str(place))
+        with pytest.raises(InputError, match=r"rows of no log|without the column"):
+            save()
+
     def test_tables_of_somebody_else_stay(self, save: Any, tmp_path: Path) -> None:
         (tmp_path / "table" / "files").mkdir(parents=True)
         (tmp_path / "table" / "_lock").write_text("mine")
@@ -319,6 +365,7 @@ def test_a_log_without_an_event_is_saved_too(spark: Any, tmp_path: Path) -> None
 def test_saved_stages_open_batches_as_those_of_the_logs_do(spark: Any, tmp_path: Path) -> None:
     place, table = SAMPLES / "CF001", tmp_path / "table"
     local = api.analyze_fleet(place, stages=True)
+    api.analyze_fleet(place, spark=spark, save_table=table, incremental=True, stages=False)
     for _ in range(2):
         report = api.analyze_fleet(place, spark=spark, save_table=table, incremental=True, stages=True)
         assert report.queries == local.queries
