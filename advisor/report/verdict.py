@@ -111,11 +111,11 @@ def _found_a_fault(judged: Judged, loss: Loss | None) -> bool:
 def is_worth(window: Window, step: Advice) -> bool:
     """Whether Spark accepts a step that saves enough of a record's latency for a restart, or nobody knows how much.
 
-    What nobody knows is not worth it for a query that uses little of its interval.
+    A look is not worth it for a query that uses little of its interval.
     """
     latency, saves = measure(window, "record_latency_ms"), step.saves_latency_ms or step.saves_ms
     used = measure(window, "interval_used_share")
-    if saves is None and isinstance(used, Estimate) and used.safe <= ranking()["little_used"]:
+    if step.looks and isinstance(used, Estimate) and used.safe <= ranking()["little_used"]:
         return False
     if step.legal == "no" or saves is None or not isinstance(latency, Estimate):
         return step.legal != "no"
