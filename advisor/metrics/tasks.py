@@ -270,6 +270,15 @@ def source_tasks(window: Window) -> np.ndarray:
     return most(window, np.where(of_kind(window, "source_read"), window.stages["tasks"], np.nan))
 
 
+@stage_metric("ratio", "count", label="tasks that read each of Kafka's partitions")
+def tasks_per_kafka_partition(window: Window) -> np.ndarray | Missing:
+    """Tasks of the stage that reads the source, over the partitions of the topics."""
+    number = window.facts.number("kafka_partitions")
+    if not number:
+        return Missing("the partitions of the topics are not known", "kafka_partitions")
+    return needed(source_tasks(window)) / number
+
+
 @stage_metric("count", "count", label="tasks that work on state")
 def state_tasks(window: Window) -> np.ndarray:
     """Tasks of the stage with state that has most; 0 without state."""
