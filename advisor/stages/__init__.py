@@ -3,6 +3,7 @@
 from advisor.stages.batchjobs import (
     DELTA_COMMAND,
     FILE_CHOICE,
+    LISTING,
     LOG_CHECKPOINT,
     MERGE,
     PYTHON_RDD,
@@ -17,7 +18,7 @@ from advisor.stages.tasks import FAILED, KILLED, LOCALITIES, SPECULATIVE
 from advisor.stages.work import Work
 
 __all__ = [
-    "BATCH_PARTS", "DELTA_COMMAND", "FAILED", "FILE_CHOICE", "KILLED", "LOCALITIES", "LOG_CHECKPOINT", "MERGE", "PARTS",
-    "PART_COLUMNS", "PYTHON_RDD", "SCHEMAS", "SPECULATIVE", "STAGES", "STAGE_COLUMNS", "SUMS", "Attempt", "Batch",
-    "Job", "Note", "Numbers", "Rows", "Triggers", "Work", "best", "kind_of", "streams", "tables",
+    "BATCH_PARTS", "DELTA_COMMAND", "FAILED", "FILE_CHOICE", "KILLED", "LISTING", "LOCALITIES", "LOG_CHECKPOINT",
+    "MERGE", "PARTS", "PART_COLUMNS", "PYTHON_RDD", "SCHEMAS", "SPECULATIVE", "STAGES", "STAGE_COLUMNS", "SUMS",
+    "Attempt", "Batch", "Job", "Note", "Numbers", "Rows", "Triggers", "Work", "best", "kind_of", "streams", "tables",
 ]  # fmt: skip

@@ -38,7 +38,7 @@ _ROWS = ("Scan", "Scan ExistingRDD")
 _TABLE_LOG = re.compile(
     r"^Delta: (?!.*(?:write|Write))|snapshot for version|Delta Lake Checkpoint|log ?checkpoint|manifest", re.IGNORECASE
 )
-_LISTING = "Listing leaf files and directories for "
+LISTING = "Listing leaf files and directories"
 """How Spark describes the job that lists a table's folders where these are many."""
 _OBJECTS = "DeserializeToObject"
 _PLACES = {kind: place for place, kind in enumerate(KINDS)}
@@ -72,7 +72,7 @@ def kind_of(names: Sequence[str], description: str, *, last: bool, cached: bool 
         return "state"
     if _TABLE_LOG.search(description):
         return "table_log"
-    if description.startswith(_LISTING):
+    if description.startswith(LISTING):
         return "listing"
     scans = [name for name in names if _FILES.search(name)]
     if _named(names, _STREAM) and not cached:

@@ -477,9 +477,13 @@ def test_a_task_that_failed_is_no_scheduling(tmp_path: Path) -> None:
     assert all("source_read+scheduling" in both for both in ours["together"])
 
 
-def logged(batches: int, scans: bool) -> str:
-    """A driver's log of batches with two jobs: one of 300 ms that reads a table, as its lines say with `scans`, one of
-    100 ms that reads the stream.
+READS = (5, (10, "FileScanRDD: Reading File path: file:/dim/part-0.parquet, range: 0-9, values: [empty row]"))
+LISTS = (0, (0, "HadoopFSUtils: Listing leaf files and directories in parallel under120 paths. The first several"))
+
+
+def logged(batches: int, tells: tuple[int, tuple[int, str]] | None) -> str:
+    """A driver's log of batches with two jobs: one of 300 ms that reads a table or lists its folders, as a line `tells`
+    at a place among its lines, one of 100 ms that reads the stream.
     """
     lines: list[str] = []
     for batch in range(batches):
@@ -496,10 +500,8 @@ def logged(batches: int, scans: bool) -> str:
                 (ms, f"DAGScheduler: ResultStage {job} ({name}) finished in {ms} ms"),
                 (ms, f"DAGScheduler: Job {job} finished: {name}, took {ms}.0 ms"),
             ]
-            if scans and ms == 300:
-                said.insert(
-                    5, (10, "FileScanRDD: Reading File path: file:/dim/part-0.parquet, range: 0-9, values: [empty row]")
-                )
+            if tells and ms == 300:
+                said.insert(*tells)
             lines += [f"{clock(at + begin + after / 1000)} INFO {line}" for after, line in said]
         row = {"triggerExecution": 800, "addBatch": 700, "numInputRows": 10}
         one = event(batch + 1, 2000.0 * batch, 2000.0, row)
@@ -512,9 +514,9 @@ def clock(seconds: float) -> str:
     return (START + timedelta(seconds=seconds)).strftime("%y/%m/%d %H:%M:%S.%f")[:-3]
 
 
-@pytest.mark.parametrize(("scans", "other"), [(True, 300.0), (False, None)])
-def test_of_two_jobs_that_read_the_lines_of_tasks_tell_which_reads_a_table_else_nobody_knows(
-    tmp_path: Path, scans: bool, other: float | None
+@pytest.mark.parametrize(("tells", "other"), [(READS, 300.0), (LISTS, 300.0), (None, None)])
+def test_of_two_jobs_that_read_lines_tell_which_reads_a_table_else_nobody_knows(
+    tmp_path: Path, tells: tuple[int, tuple[int, str]] | None, other: float | None
 ) -> None:
-    found = told(tmp_path, logged(4, scans).encode())["other_ms"].tolist()[1:]
+    found = told(tmp_path, logged(4, tells).encode())["other_ms"].tolist()[1:]
     assert found == pytest.approx([other] * 3, abs=15) if other else all(ms is None or ms != ms for ms in found)

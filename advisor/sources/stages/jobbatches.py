@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from advisor.batches.arrays import Members
 from advisor.facts.inspection import sink_kind, source_kind
 from advisor.sources.stages.loggedjobs import BEGINNING, LOST, LoggedJob, Named, Place
-from advisor.stages import Attempt, Batch, Job, Note, Work
+from advisor.stages import LISTING, Attempt, Batch, Job, Note, Work
 
 _LOADS = "custom:rocksdbLoadLatencyMs"
 _TIMES = ("commit_ms", "all_updates_ms", "all_removals_ms")
@@ -80,9 +80,9 @@ def _settle_batch(event: Event, jobs: Sequence[LoggedJob]) -> None:
     Stages without parents read the source, if progress counts as many reads as there are such jobs; else one of several
     may read something else. Lines of tasks that read files say which, unless the stream itself is files.
     """
-    own = [job for job in jobs if not _beside(job)]
+    own = [job for job in jobs if not _beside(job, event)]
     for job in jobs:
-        beside = _beside(job)
+        beside = _beside(job, event)
         for attempt in job.attempts:
             attempt.what = job.description or attempt.what
             attempt.kind = beside or ("result" if attempt.last else "shuffle")
@@ -95,9 +95,15 @@ def _settle_batch(event: Event, jobs: Sequence[LoggedJob]) -> None:
     _settle_state(event, [attempt for job in own for attempt in job.attempts], {id(leaf) for leaf in leaves})
 
 
-def _beside(job: LoggedJob) -> str | None:
-    """Return the kind of a job that is not the batch's own work: it works on a table's log, or in the background."""
-    return "table_log" if job.description.startswith("Delta: ") else "other" if job.background else None
+def _beside(job: LoggedJob, event: Event) -> str | None:
+    """Return the kind of a job that is not the batch's own work.
+
+    It works on a table's log, lists folders that are not the stream's, or runs in the background.
+    """
+    if job.description.startswith("Delta: "):
+        return "table_log"
+    lists = job.description == LISTING and not event.of_files
+    return "other" if lists or job.background else None
 
 
 def _settle_state(event: Event, attempts: Sequence[Attempt], leaves: set[int]) -> None:

@@ -16,7 +16,17 @@ import numpy as np
 from advisor.redaction import redact
 from advisor.sources.stages.loggedjobs import LoggedJob, LoggedStage, Moment, Named, OpenJobs
 from advisor.sources.stages.slotwaits import SlotWaits, least_slots
-from advisor.stages import DELTA_COMMAND, FAILED, FILE_CHOICE, LOCALITIES, LOG_CHECKPOINT, PYTHON_RDD, Attempt, Work
+from advisor.stages import (
+    DELTA_COMMAND,
+    FAILED,
+    FILE_CHOICE,
+    LISTING,
+    LOCALITIES,
+    LOG_CHECKPOINT,
+    PYTHON_RDD,
+    Attempt,
+    Work,
+)
 
 _GOT = re.compile(rb"Got (?:map stage )?job (\d{1,15}) \((?:(.{0,1000}?)\) with \d+ output partitions)")
 _BACKGROUND = (b"withThreadLocalCaptured", b"ThreadPoolExecutor", b"FutureTask", b"CompletableFuture")
@@ -104,6 +114,7 @@ class Scheduler:
             "DAGScheduler": self._read_job,
             "TaskSetManager": self._read_task,
             "FileScanRDD": self._read_scan,
+            "HadoopFSUtils": self._read_listing,
             **dict.fromkeys(_WORKERS, self._read_worker),
         }
         """What reads a line and where in it its message begins, by its logger."""
@@ -113,6 +124,8 @@ class Scheduler:
         self._work, self._moment, self._delta = work, moment, delta
         self._open = OpenJobs()
         self._last: LoggedJob | None = None
+        self._lists = False
+        """Whether the job that begins next lists folders."""
         self._stages: dict[int, LoggedStage] = {}
         """Stage attempts that were submitted and are not over."""
         self._ended: list[LoggedStage] = []
@@ -179,10 +192,14 @@ class Scheduler:
             if found := pattern.match(line, message):
                 read(self, found)
 
+    def _read_listing(self, line: bytes, message: int) -> None:
+        self._lists = self._lists or line.startswith(LISTING.encode(), message)
+
     def _begins(self, found: Found) -> None:
         now = self._moment.now
         job = self._last = LoggedJob(int(found[1]), None, now, nth=self.begun, place=self._moment.place, now=now)
-        job.description = self._delta.job
+        job.description = LISTING * self._lists or self._delta.job
+        self._lists = False
         job.background = any(name in found[2] for name in _BACKGROUND)
         self._open.begins(job)
         self.begun += 1
