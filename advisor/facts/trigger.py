@@ -46,8 +46,8 @@ _STEP_SHARE: Final = 0.01
 """How far from an interval a rate's time may lie."""
 _LEAST_ROUNDED: Final = 1.0
 """The rate from which one decimal is precise enough."""
-_FEWEST_AT_ONCE, _AT_ONCE_SHARE, _LONG_MS = 2, 0.05, 1000
-"""Batches that began as the one before ended, how far from its end, of its length, and how long that was at least."""
+_FEWEST_AT_ONCE: Final = 2
+"""Batches that began as a trigger before them found nothing."""
 _SOONER: Final = 10
 """Times as long as the time since the trigger before an interval must be, to be ruled out by one start off its grid."""
 _GRID_MS: Final = 500
@@ -130,10 +130,9 @@ def infer_trigger(executed: Columns) -> dict[str, Known]:
         return _every(interval, "progress" if since >= interval / 2 else "inferred")
     if _polls_at_once(paced) or (len(steps) >= _WAITS and since < LATE_MS):
         return {"trigger": Known("unspecified", "progress")}
-    return _AT_ONCE if _each_at_once(durations, pauses) else _by_rates(executed, paced)
-
-
-_AT_ONCE: Final = {"trigger": Known("unspecified", "inferred")}
+    if _each_at_once(durations, pauses):
+        return {"trigger": Known("unspecified", "inferred")}
+    return _by_rates(executed, paced)
 
 
 def _every(interval: int, origin: str) -> dict[str, Known]:
@@ -219,9 +218,7 @@ def _by_rates(executed: Columns, paced: _Paced) -> dict[str, Known]:
         return _every(sure, "progress")
     likely = _interval_by_wait(placed)
     ruled_out = min(_intervals_ruled_out(executed, paced, placed), default=np.inf)
-    if likely is not None and likely < ruled_out:
-        return _every(likely, "inferred")
-    return _AT_ONCE if _at_once_by_rate(paced) else {}
+    return {} if likely is None or likely >= ruled_out else _every(likely, "inferred")
 
 
 def _intervals_ruled_out(executed: Columns, paced: _Paced, placed: _Paced) -> Iterator[float]:
@@ -258,8 +255,11 @@ def _interval_by_rate(paced: _Paced, placed: _Paced) -> int | None:
     at_once = np.abs(paced.steps - paced.before) <= AT_ONCE_MS + _STEP_SHARE * paced.steps
     if not len(placed.starts) or (known.any() and at_once[known].all()):
         return None
-    usual = (each for each in _near(placed.steps) if each >= _SHORTEST_BY_RATE_MS)
-    return next((each for each in usual if (placed.starts % each < LATE_MS).all()), None)
+    for each in (usual for usual in USUAL_MS if usual >= _SHORTEST_BY_RATE_MS):
+        near = np.abs(placed.steps - each) <= _STEP_SHARE * each  # the precision of a rate with one decimal
+        if near.all() and (placed.starts % each < LATE_MS).all():
+            return each
+    return None
 
 
 def _interval_by_wait(placed: _Paced) -> int | None:
@@ -299,21 +299,3 @@ def _waits(placed: _Paced, interval: int) -> np.ndarray:
         and ((at_once.starts - at_once.steps) // interval < at_once.starts // interval).all()
     )
     return steps if explained else steps[:0]
-
-
-def _at_once_by_rate(paced: _Paced) -> bool:
-    """Return whether the rates of long consecutive batches show that each began as the last one ended.
-
-    Where the rates give a usual interval, the batches may fill that.
-    """
-    pauses = np.abs(paced.steps - paced.before)
-    known = np.isfinite(pauses)
-    before = paced.before[known]
-    long = len(before) >= _FEWEST_AT_ONCE and before.min() >= _LONG_MS
-    all_at_once = long and (pauses[known] <= _AT_ONCE_SHARE * before).all()
-    return bool(all_at_once) and not _near(paced.steps[np.isfinite(paced.steps)])
-
-
-def _near(steps: np.ndarray) -> list[int]:
-    """Return the usual intervals that each step is within a share of: the precision of a rate with one decimal."""
-    return [each for each in USUAL_MS if (np.abs(steps - each) <= _STEP_SHARE * each).all()]
