@@ -42,12 +42,15 @@ _SHORTEST_BY_WAIT_MS: Final = 5000
 _WAITED: Final = 2
 """Times as long as the batch that the time since the trigger before must be, to be a wait."""
 _MOST_OF_IT: Final = 0.8
-_STEP_SHARE: Final = 0.01
-"""How far from an interval a rate's time may lie."""
-_LEAST_ROUNDED: Final = 1.0
-"""The rate from which one decimal is precise enough."""
-_FEWEST_AT_ONCE: Final = 2
-"""Batches that began as a trigger before them found nothing."""
+_STEP_SHARE, _ONE_STEP_SHARE = 0.01, 0.005
+"""How far from an interval a rate's time may lie: for several batches, for one."""
+_HALF_DIGIT, _LEAST_ROUNDED = 0.0501, 1.0
+"""The step of a rate with one decimal, and the rate from which it is precise enough."""
+_SHORTEST_BY_STEPS_MS: Final = 2000
+_BUSY: Final = 0.9
+"""Of the time since the trigger before: a batch that took more of it may not have waited."""
+_FEWEST_AT_ONCE, _AT_ONCE_SHARE, _LONG_MS = 2, 0.05, 1000
+"""Batches that began as the one before ended, how far from its end, of its length, and how long that was at least."""
 _SOONER: Final = 10
 """Times as long as the time since the trigger before an interval must be, to be ruled out by one start off its grid."""
 _GRID_MS: Final = 500
@@ -130,9 +133,10 @@ def infer_trigger(executed: Columns) -> dict[str, Known]:
         return _every(interval, "progress" if since >= interval / 2 else "inferred")
     if _polls_at_once(paced) or (len(steps) >= _WAITS and since < LATE_MS):
         return {"trigger": Known("unspecified", "progress")}
-    if _each_at_once(durations, pauses):
-        return {"trigger": Known("unspecified", "inferred")}
-    return _by_rates(executed, paced)
+    return _AT_ONCE if _each_at_once(durations, pauses) else _by_rates(executed, paced)
+
+
+_AT_ONCE: Final = {"trigger": Known("unspecified", "inferred")}
 
 
 def _every(interval: int, origin: str) -> dict[str, Known]:
@@ -216,9 +220,11 @@ def _by_rates(executed: Columns, paced: _Paced) -> dict[str, Known]:
     sure = _interval_by_rate(paced, placed)
     if sure is not None:
         return _every(sure, "progress")
-    likely = _interval_by_wait(placed)
-    ruled_out = min(_intervals_ruled_out(executed, paced, placed), default=np.inf)
-    return {} if likely is None or likely >= ruled_out else _every(likely, "inferred")
+    steps = _rounded_steps(executed, paced)
+    likely = _interval_by_wait(placed) or _interval_by_steps(steps, paced)
+    if likely is not None and likely < min(_intervals_ruled_out(executed, paced, placed), default=np.inf):
+        return _every(likely, "inferred")
+    return _AT_ONCE if _at_once_by_rate(executed, steps) else {}
 
 
 def _intervals_ruled_out(executed: Columns, paced: _Paced, placed: _Paced) -> Iterator[float]:
@@ -255,11 +261,8 @@ def _interval_by_rate(paced: _Paced, placed: _Paced) -> int | None:
     at_once = np.abs(paced.steps - paced.before) <= AT_ONCE_MS + _STEP_SHARE * paced.steps
     if not len(placed.starts) or (known.any() and at_once[known].all()):
         return None
-    for each in (usual for usual in USUAL_MS if usual >= _SHORTEST_BY_RATE_MS):
-        near = np.abs(placed.steps - each) <= _STEP_SHARE * each  # the precision of a rate with one decimal
-        if near.all() and (placed.starts % each < LATE_MS).all():
-            return each
-    return None
+    usual = _near(placed.steps, _SHORTEST_BY_RATE_MS)
+    return next((each for each in usual if (placed.starts % each < LATE_MS).all()), None)
 
 
 def _interval_by_wait(placed: _Paced) -> int | None:
@@ -299,3 +302,49 @@ def _waits(placed: _Paced, interval: int) -> np.ndarray:
         and ((at_once.starts - at_once.steps) // interval < at_once.starts // interval).all()
     )
     return steps if explained else steps[:0]
+
+
+def _interval_by_steps(steps: np.ndarray, paced: _Paced) -> int | None:
+    """Return the usual interval that all batches' rates give as the time since the last trigger, although each waited.
+
+    Without an interval a batch begins as soon as the one before ends, or as its rows come.
+    """
+    present = np.isfinite(steps)
+    filled = np.fmax(paced.took, paced.before) > _BUSY * steps
+    if not present.any() or filled[present].any():
+        return None
+    share = _STEP_SHARE if present.sum() > 1 else _ONE_STEP_SHARE
+    return next(iter(_near(steps[present], _SHORTEST_BY_STEPS_MS, share)), None)
+
+
+def _at_once_by_rate(executed: Columns, steps: np.ndarray) -> bool:
+    """Return whether the rates of long consecutive batches show that each began as the last one ended."""
+    durations = executed["trigger_execution_ms"]
+    if _near(steps[np.isfinite(steps)]):
+        return False  # an interval that the batches fill, it may be
+    pauses = steps[1:] - durations[:-1]
+    known = (np.diff(executed["batch_id"]) == 1) & np.isfinite(pauses)
+    pauses, before = np.abs(pauses[known]), durations[:-1][known]
+    long = len(before) >= _FEWEST_AT_ONCE and before.min() >= _LONG_MS
+    return bool(long and (pauses <= _AT_ONCE_SHARE * before).all())
+
+
+def _rounded_steps(executed: Columns, paced: _Paced) -> np.ndarray:
+    """Return ms since the last trigger by each batch's rate, NaN without a rate.
+
+    Where a rate of one decimal fits a usual interval, the step is that interval.
+    """
+    rate, rows = executed["input_rows_per_second"], executed["input_rows"]
+    longest_first = np.array(USUAL_MS[::-1], dtype=np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        rounded = (np.abs(rate * 10 - np.round(rate * 10)) < 1e-6) & (rate >= _LEAST_ROUNDED)
+        fits = rounded & (np.abs(rows / longest_first[:, np.newaxis] * 1000 - rate) <= _HALF_DIGIT)
+    usual = longest_first[fits.argmax(axis=0)]
+    return np.where(fits.any(axis=0), usual, np.where(rows > 0, paced.steps, np.nan))
+
+
+def _near(steps: np.ndarray, shortest: int = 0, share: float = _STEP_SHARE) -> list[int]:
+    """Return the usual intervals that each step is within a share of them: the precision of a rate with one decimal."""
+    ends = (float(steps.min()), float(steps.max())) if len(steps) else ()
+    usual = [each for each in USUAL_MS if each >= shortest]
+    return [each for each in usual if all(abs(end - each) <= share * each for end in ends)]
