@@ -59,6 +59,9 @@ class Wanted:
     def notes(self, run: Run) -> tuple[str, ...]:
         return ()
 
+    def unmatched(self, queries: Iterable[Any]) -> tuple[str, ...]:
+        return ()
+
 
 def reported(
     catalogue: Catalogue, made: list[dict[str, Any]], *, sightings: Iterable[Sighting] = (), asked: Asked | None = None
