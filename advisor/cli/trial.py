@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -73,12 +74,13 @@ def trial(function: str, **options: Any) -> None:
     steps = _steps(options)
     known(steps, catalogue.load())  # before the module is imported, and all of these before Spark is started
     Length(options["batches"], options["seconds"]).check()
-    build = _function(function)
-    check_unbuilt(build, Permissions(sink=options["safe_sink"]))
-    names = ("runs", "batches", "seconds", "place", "state_rows", "safe_sink", "safe_source")
-    chosen = {name: options[name] for name in names}
-    with session("trial", pairs("--spark", options["spark"])) as started:
-        found = tried(build, steps, spark=started, say=lambda words: click.echo(words, err=True), **chosen)
+    with redirect_stdout(sys.stderr):  # what the query's own code prints is no part of the result
+        build = _function(function)
+        check_unbuilt(build, Permissions(sink=options["safe_sink"]))
+        names = ("runs", "batches", "seconds", "place", "state_rows", "safe_sink", "safe_source")
+        chosen = {name: options[name] for name in names}
+        with session("trial", pairs("--spark", options["spark"])) as started:
+            found = tried(build, steps, spark=started, say=lambda words: click.echo(words, err=True), **chosen)
     put(rendered(found, options), options)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -101,6 +102,13 @@ def test_a_length_into_which_no_result_fits_is_refused_with_one_that_does() -> N
 def test_the_command_says_what_is_wrong(words: list[str], answer: str) -> None:
     result = CliRunner().invoke(main, ["trial", *words])
     assert result.exit_code == 2 and answer in result.output
+
+
+def test_what_a_module_prints_is_no_part_of_the_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "loud_queries.py").write_text("print('said on import')")
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(main, ["trial", "loud_queries:build", "--step", "async-progress"])
+    assert (result.exit_code, result.stdout) == (2, "") and "said on import" in result.stderr
 
 
 @pytest.mark.parametrize(
