@@ -245,7 +245,8 @@ class TestSavedTable:
         assert first.input.events < again.input.events
         assert spark.read.parquet(f"{logs.parent}/table/sightings").filter("fact = 'records_torn'").count() == 0
 
-    @pytest.mark.parametrize("stages", [pytest.param(True, marks=SLOW), False])
+    @pytest.mark.slow
+    @pytest.mark.parametrize("stages", [True, False])
     def test_a_file_in_the_place_of_another_is_a_log_of_its_own(
         self, spark: Any, logs: Path, tmp_path: Path, stages: bool
     ) -> None:
@@ -326,6 +327,7 @@ class TestSavedTable:
         runs = {row.run_id for row in spark.read.parquet(f"{tmp_path}/table/batches").select("run_id").collect()}
         assert runs == set(api.read_progress(SAMPLES / "LG003")["run_id"])
 
+    @pytest.mark.slow
     def test_the_directory_has_a_name_that_looks_like_a_pattern(self, spark: Any, logs: Path, tmp_path: Path) -> None:
         found = [
             api.analyze_fleet(logs, spark=spark, save_table=tmp_path / "of [1]{a}", incremental=True).input.bytes > 0
