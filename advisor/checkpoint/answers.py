@@ -102,6 +102,7 @@ def may(asked: str, pinned: Mapping[str, str], window: Window) -> Answer:
     value = redact_setting(name, value)
     asked = f"{name}{equals}{value}"
     wish = _wish(asked, name, value)
+    value = value.lower() if wish.conf and value.lower() in wish.takes else value  # Spark takes TRUE, too
     setting = wish.conf or name
     kept = pinned.get(setting)
     given: dict[str, Any] = {f"{ASKED}value": value, f"{ASKED}setting": setting, f"{ASKED}is_pinned": kept is not None}
@@ -153,7 +154,7 @@ def _wish(asked: str, name: str, value: str) -> Wish:
         "ADDRESS": bool(value) and not value.startswith("-"),  # which a command takes for an option
         None: bool(value) is is_setting,
     }
-    if not fits.get(wish.value, bool(value)) or (takes and value not in takes):
+    if not fits.get(wish.value, bool(value)) or (takes and (value.lower() if is_setting else value) not in takes):
         one_of = f" ({', '.join(takes)})" if takes else ""
         raise UsageError(f"--before {asked}", "is not understood", f"write {form}{one_of}")
     return wish
