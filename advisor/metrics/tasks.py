@@ -9,7 +9,7 @@ from advisor.metrics.metric import remembered, stage_metric, window_metric
 from advisor.metrics.missing import NO_SLOTS, NOT_SEEN, NOT_TOLD, Missing, MissingError, needed
 from advisor.metrics.operators import largest, partitions, task_ms
 from advisor.metrics.slow_batches import rhythm
-from advisor.stages import DELTA_COMMAND, MERGE, PYTHON_RDD
+from advisor.stages import DELTA_COMMAND, LISTING, MERGE, PYTHON_RDD
 from advisor.statistics import above_zero, known, mean, median, middle, zero_filled
 from advisor.window import Window
 
@@ -177,16 +177,19 @@ def most_waves(window: Window) -> np.ndarray | Missing:
 @stage_metric("count", "count", label="waves of tasks that repartition(N) in the code makes")
 def repartition_waves(window: Window) -> np.ndarray | Missing:
     """The waves of a stage that has as many tasks as the plan's repartition(N) makes; 0 where no number is known."""
-    of, number = spread(window), window.facts.number("repartitioned_to")
-    return NO_SLOTS if np.isnan(of.rounds).any() else most(window, np.where(of.tasks == number, of.rounds, 0.0), 0.0)
+    return _most_waves_of(window, spread(window).tasks == window.facts.number("repartitioned_to"))
 
 
 @stage_metric("count", "count", label="waves of more tasks than the setting of shuffle partitions makes")
 def waves_beyond_setting(window: Window) -> np.ndarray | Missing:
     """The most waves behind a shuffle with more tasks than spark.sql.shuffle.partitions; 0 where that is not known."""
-    of, number = spread(window), window.facts.number("shuffle_partitions") or np.nan
-    found = of_kind(window, "shuffle", "result") & may_fetch(window) & (of.tasks > number)
-    return NO_SLOTS if np.isnan(of.rounds).any() else most(window, np.where(found, of.rounds, 0.0), 0.0)
+    more = spread(window).tasks > (window.facts.number("shuffle_partitions") or np.nan)
+    return _most_waves_of(window, of_kind(window, "shuffle", "result") & may_fetch(window) & more)
+
+
+def _most_waves_of(window: Window, which: np.ndarray) -> np.ndarray | Missing:
+    rounds = spread(window).rounds
+    return NO_SLOTS if np.isnan(rounds).any() else most(window, np.where(which, rounds, 0.0), 0.0)
 
 
 @stage_metric("ms", label="small tasks that read the source in waves", share=True)
@@ -384,10 +387,11 @@ def computing_share(window: Window) -> np.ndarray | Missing:
 def _described(window: Window) -> list[str]:
     """Return what each stage does, in words; raises MissingError where these batches' log does not hold it.
 
-    The lines of a driver log show no more of it than what Delta says of its own jobs, and which end in Python.
+    The lines of a driver log show no more of it than what Delta says of its own jobs, and which list or end in Python.
     """
     texts = window.stages["what"].tolist()
-    if all(text in (None, PYTHON_RDD) or text.startswith("Delta: ") or DELTA_COMMAND.search(text) for text in texts):
+    short = {text for text in texts if text not in (None, LISTING, PYTHON_RDD)}
+    if all(text.startswith("Delta: ") or DELTA_COMMAND.search(text) for text in short):
         raise MissingError(NOT_TOLD)
     return [text or "" for text in texts]
 
