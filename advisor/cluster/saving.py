@@ -6,7 +6,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import reduce
+from functools import cached_property, reduce
 from operator import and_
 from typing import Any, NamedTuple
 
@@ -153,7 +153,7 @@ class Saved:
             return {}
         wanted = self._spark.createDataFrame([(one.path,) for one in grown], "file string")
         rows = frame.join(wanted.hint("broadcast"), "file").groupBy("file").agg({"offset": "max"}).collect()
-        last, torn = {row[0]: row[1] for row in rows}, self._torn()
+        last, torn = {row[0]: row[1] for row in rows}, self._torn
         sizes = {one.path: one.size for one in grown if one.path not in torn}
         return {path: offset for path, offset in last.items() if offset < sizes.get(path, 0)}
 
@@ -164,7 +164,7 @@ class Saved:
         """
         frame = batches_frame(batches, partitions).selectExpr("*", f"{_DAY.format(time='timestamp')} as day")
         self._add("batches", frame, KEY)
-        mended = self._torn() & (again | self._moved)
+        mended = self._torn & (again | self._moved)
         self._add("sightings", table_frame(sightings, for_spark(TABLES["sightings"])), _TOLD, mended)
 
     def add_opened(self, rows: Any) -> None:
@@ -209,8 +209,9 @@ class Saved:
         writer = frame.write.partitionBy("day") if "day" in frame.columns else frame.write
         writer.parquet(self._folder.new(name))
 
+    @cached_property
     def _torn(self) -> set[str]:
-        """Files in which torn records were found."""
+        """Files in which earlier runs found torn records."""
         told = self._read("sightings")
         return set() if told is None else {one.file for one in told.filter(told["fact"] == _TORN).collect()}
 

@@ -198,7 +198,7 @@ class Scheduler:
     def _begins(self, found: Found) -> None:
         now = self._moment.now
         job = self._last = LoggedJob(int(found[1]), None, now, nth=self.begun, place=self._moment.place, now=now)
-        job.description = LISTING * self._lists or self._delta.job
+        job.description = LISTING if self._lists else self._delta.job
         self._lists = False
         job.background = any(name in found[2] for name in _BACKGROUND)
         self._open.begins(job)
