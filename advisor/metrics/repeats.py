@@ -64,9 +64,9 @@ def writing_jobs(window: Window) -> np.ndarray | Missing:
     return of_jobs(window, "writes") if np.isnan(written).all() else _jobs(window, written > 0)
 
 
-@stage_metric("count", "count", label="jobs that write nothing")
+@stage_metric("count", "count", label="jobs in which no write is seen")
 def jobs_without_writing(window: Window) -> np.ndarray:
-    """Jobs of a batch that write no rows and read no table's log."""
+    """Jobs of a batch in which no row is seen to be written, and that read no table's log: foreachPartition's, too."""
     log = _jobs(window, of_kind(window, "table_log"))
     return np.maximum(needed(of_jobs(window, "jobs")) - needed(writing_jobs(window)) - log, 0.0)
 
