@@ -98,6 +98,7 @@ class Saved:
         self._moved: set[str] = set()
         """Names of files that stand elsewhere now, where they are read again."""
         self._rewritten: list[str] = []
+        self._frames: dict[str, Any] = {}
 
     def files(self, logs: Iterable[Unit]) -> dict[str, Seen]:
         """The files that were read before and whose rows are all there; none where all is to be read.
@@ -247,13 +248,19 @@ class Saved:
         if place is None and (not self._incremental or name in self._rewritten):
             return None
         try:
-            frame = self._spark.read.parquet(_GLOB.sub(r"\\\g<0>", place or self._folder.saved(name)))
+            frame = self._standing(place or self._folder.saved(name))
         except AnalysisException:
             return None
         if lacking := [column for column in _COLUMNS[name] if column not in frame.columns]:
             found = f"a table of another version, without the column {lacking[0]}"
             raise InputError(self._folder.saved(name), found, "save into a new directory")
         return self._told_apart(frame) if self._apart and "file" in frame.columns and place is None else frame
+
+    def _standing(self, place: str) -> Any:
+        """What stands at a place, asked once: Spark lists its files and runs a job to learn its columns."""
+        if place not in self._frames:
+            self._frames[place] = self._spark.read.parquet(_GLOB.sub(r"\\\g<0>", place))
+        return self._frames[place]
 
 
 @contextmanager
