@@ -196,11 +196,11 @@ def analyze_fleet(
         reading = files.read(given.paths, stages=stages, progress=progress)
         found = entries_of(reading, given.rules, given.asked, fleet.summary, brief=True, processes=processes)
         return _fleet(given, [*found], reading, span(reading.batches))
-    place = str(save_table or "")
-    if (incremental or save_table is not None) and ("\0" in place or not place.strip()):
-        raise UsageError("save_table", "names no directory", "give the one in which the tables are to stand")
     from advisor import cluster  # noqa: PLC0415
 
+    place = str(save_table or "")
+    if incremental or save_table is not None:
+        cluster.refuse_place(place)
     with _session(spark, given.paths) as session:
         judged = cluster.judge(
             session,

@@ -497,13 +497,15 @@ def test_what_spark_takes_is_a_master(master: str) -> None:
         (("no-such.log",), "no-such.log: no such file or directory"), (("-",), "a cluster cannot read standard input"),
         ((LOG, "--last", "soon"), "is not a length of time"), ((LOG, "--set", "sinc=kafka"), "sinc"),
         ((LOG, "--rules", "no-such-rules"), "no-such-rules"),
+        ((LOG, "--save-table", "http://h:1/x"), "save_table: the address of a web server; give a directory"),
+        ((LOG, "--save-table", "s3a://AKIAIOSFODNN7EXAMPLE:s3cr3t-k3y@b/x"), "the address contains a credential"),
     ],
 )  # fmt: skip
 def test_what_was_asked_wrongly_starts_no_spark(words: tuple[str, ...], found: str) -> None:
     # no master: were one asked for, the message would be of Spark
     done = run("analyze", *words, "--master", "spark://nowhere.invalid:1", env={"JAVA_HOME": "/nowhere"})
     assert (done.exit_code, done.stdout) == (2, "")
-    assert found in done.stderr and "Spark" not in done.stderr
+    assert found in done.stderr and "Spark" not in done.stderr and "k3y" not in done.stderr
 
 
 def test_a_new_rule_takes_the_place_of_none(tmp_path: Path) -> None:
@@ -520,6 +522,7 @@ def test_a_new_rule_takes_the_place_of_none(tmp_path: Path) -> None:
     ("text", "said"),
     [
         ("def (:", "broken:build: cannot be imported: SyntaxError: "),
+        ("class B(BaseException): ...\nraise B('no')", "broken:build: cannot be imported: B: no; correct the module"),
         ("import sys\nsys.exit(3)", "broken:build: cannot be imported: SystemExit: 3; correct the module"),
         (
             "raise RuntimeError('password:\\n  Zq7xPw91Lk')",

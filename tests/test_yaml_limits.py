@@ -109,7 +109,7 @@ def test_a_file_of_another_kind_is_refused_in_one_line_that_repeats_none_of_its_
     other.write_text(OTHERS[kind], encoding="utf-8")
     rules = tmp_path / "rules"
     rules.mkdir()
-    (rules / "LG001.yaml").symlink_to(other)
+    (rules / "LG\n001.yaml").symlink_to(other)
     for read_it in (lambda: load([rules]), lambda: config.load(other)):
         with pytest.raises(CatalogueError) as refused:
             read_it()

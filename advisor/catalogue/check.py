@@ -46,7 +46,7 @@ class Problem:
     text: str
 
     def __str__(self) -> str:
-        return ": ".join(part for part in (self.file, self.key, self.text) if part)
+        return " ".join(": ".join(part for part in (self.file, self.key, self.text) if part).splitlines())
 
 
 @dataclass(frozen=True)

@@ -134,6 +134,10 @@ def _choose_engine(options: dict[str, Any]) -> None:
             raise click.UsageError(f"--{of_one} {says}: leave out --fleet, --master and --engine spark")
     if options["save_table"] and options["engine"] == "local":
         raise click.UsageError("--save-table needs --engine spark")
+    if options["save_table"]:
+        from advisor.cluster import refuse_place
+
+        refuse_place(options["save_table"])
 
 
 def _queries(paths: tuple[str, ...], options: dict[str, Any]) -> Level | None:

@@ -15,7 +15,7 @@ import msgspec
 
 from advisor.errors import InputError, UsageError
 from advisor.sources.listener.session import is_connect
-from advisor.sources.paths import first_line
+from advisor.sources.paths import first_line, is_address, is_url, refuse_credential
 
 _TIME = "%Y%m%dT%H%M%S%z"
 _NEW = re.compile(r"_new-(\d{8}T\d{6}\+0000)-\w+")
@@ -23,6 +23,16 @@ _MANIFEST = re.compile(r"manifest-(\d+)\.json")
 _ABANDONED = timedelta(days=1)
 """Age of a run's folder that is removed where no lock shows whether the run still works."""
 _WOULD_DO = "give a directory that can be written"
+
+
+def refuse_place(place: str) -> None:
+    """UsageError for what names no directory, InputError for an address with a credential."""
+    if "\0" in place or not place.strip():
+        raise UsageError("save_table", "names no directory", "give the one in which the tables are to stand")
+    if is_address(place):
+        raise UsageError("save_table", "the address of a web server", _WOULD_DO)
+    if is_url(place):
+        refuse_credential(place)
 
 
 class Manifest(TypedDict):

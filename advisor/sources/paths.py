@@ -97,6 +97,14 @@ def holds_credential(url: str) -> bool:
     return redact(found) != clean(found) and not url.startswith("gs://anonymous@")
 
 
+def refuse_credential(url: str) -> None:
+    """InputError, which does not show it, for an address with a credential."""
+    if holds_credential(url):
+        raise InputError(
+            redact(url), "the address contains a credential", "remove it: credentials come from the environment"
+        )
+
+
 def log_of(path: str) -> str:
     """The log that a file belongs to: its path without what rotation and compression put at its end."""
     rolling = _ROLLING.search(path)
@@ -292,10 +300,7 @@ def _answer(url: str, ask: Callable[[], _T], seconds: float) -> _T:
 
 def opened_address(url: str):  # type: ignore[no-untyped-def]
     """Return (pyarrow file system, path in it, what is there); InputError where nothing is, or nobody answers."""
-    if holds_credential(url):
-        raise InputError(
-            redact(url), "the address contains a credential", "remove it: credentials come from the environment"
-        )
+    refuse_credential(url)
 
     def ask() -> tuple[Any, str, Any]:
         system, path = file_system(url)

@@ -133,9 +133,9 @@ class Runner:
         own = os.getpid()
         try:
             return self.build(setup)
-        except AdvisorError:
+        except (AdvisorError, KeyboardInterrupt):
             raise
-        except (Exception, SystemExit, GeneratorExit) as error:
+        except BaseException as error:
             raise UsageError("trial", f"the function raised {fault(error)}", "correct it") from error
         finally:
             if os.getpid() != own:

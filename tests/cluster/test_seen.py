@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from advisor.api import analyze_fleet
 from advisor.cluster.saving import changed, seen
 from advisor.cluster.tablefolder import _held
 from advisor.cluster.units import File, Unit
@@ -30,6 +32,12 @@ def test_a_log_that_begins_as_another_one_is_no_grown_one(tmp_path: Path, now: b
     path.write_bytes(now)
     found = changed(Unit("driver.log", (File(0, str(path), len(now)),)), {str(path): before})
     assert tuple(map(len, found)) == (new, grown)
+
+
+@pytest.mark.parametrize("asked", [{"incremental": True}, {"save_table": ""}, {"save_table": "a\0b"}], ids=str)
+def test_a_directory_without_a_name_is_refused(asked: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match="save_table: names no directory"):
+        analyze_fleet("logs", engine="spark", **asked)
 
 
 def test_a_pipe_in_the_place_of_the_lock_is_refused(tmp_path: Path) -> None:

@@ -172,12 +172,6 @@ def test_standard_input_is_refused(spark: Any) -> None:
         api.analyze("-", spark=spark)
 
 
-@pytest.mark.parametrize("asked", [{"incremental": True}, {"save_table": ""}, {"save_table": "a\0b"}], ids=str)
-def test_a_directory_without_a_name_is_refused(spark: Any, asked: dict[str, Any]) -> None:
-    with pytest.raises(UsageError, match="save_table: names no directory"):
-        api.analyze_fleet(SAMPLES / "LG003", spark=spark, **asked)
-
-
 class TestSavedTable:
     @pytest.fixture
     def logs(self, tmp_path: Path) -> Path:

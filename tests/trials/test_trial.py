@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from asyncio import CancelledError
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -131,11 +132,11 @@ def _socket(setup: Setup) -> Any:
 
 
 def _exits(setup: Setup) -> Any:
-    raise SystemExit(7)
+    raise CancelledError(7)
 
 
 NOT_TOUCHED = {
-    "exits": (_exits, "the function raised SystemExit: 7"),
+    "exits": (_exits, "the function raised CancelledError: 7"),
     "fails": (lambda setup: _rows(setup.nothing), "the function raised AttributeError"),
     "foreachBatch": (lambda setup: _rows(setup).writeStream.foreachBatch(lambda *_: None), "safe_sink"),
     "foreach": (lambda setup: _rows(setup).writeStream.foreach(lambda _: None), "safe_sink"),
