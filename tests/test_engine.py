@@ -215,6 +215,10 @@ def test_lines_limited_to_versions_while_the_version_is_not_known() -> None:
         # an interval that holds the limit is no answer; a number that equals it reaches it
         *(({"metric": "state_commit_wall_ms", "at_least": least}, {}, holds)
           for least, holds in ((50, None), (5, True), (500, False))),
+        # a configuration value is a text; what is no number is not compared
+        *(({"fact": "conf:a", "below": 1000}, {"conf:a": value}, holds)
+          for value, holds in (("5", True), (" 2.5 ", True), ("1000", False), ("10k", None), ("true", None))),
+        ({"fact": "conf:a", "at_least": 1000}, {}, None),
         ({"metric": "trigger_execution_ms", "at_least": 100}, {}, True),
         ({"metric": "trigger_execution_ms", "below": 100}, {}, False),
     ],

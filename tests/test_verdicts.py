@@ -171,7 +171,8 @@ def test_a_plan_tells_what_multiplies_its_work(plan: str, told: dict[str, object
         ("(5) FlatMapGroupsInPandas\nInput [1]: [value#1L]\n", True),
         ("(5) FlatMapGroupsInPandasWithState\nInput [1]: [value#1L]\n", False),
         ("(2) ArrowEvalPython\nInput [1]: [value#1L]\nArguments: [score(value#1L)#4], [pythonUDF0#5], 204\n", True),
-        ("(2) ArrowEvalPython\nInput [1]: [value#1L]\nArguments: [score(value#1L)#4], [pythonUDF0#5], 200\n", False),
+        ("(2) ArrowEvalPython\nInput [1]: [value#1L]\nArguments: [score(value#1L)#4], [pythonUDF0#5], 200\n", True),
+        ("(2) ArrowEvalPython\nInput [1]: [value#1L]\nArguments: [score(value#1L)#4], [pythonUDF0#5], 101\n", False),
         ("(2) BatchEvalPython\nInput [1]: [value#1L]\nArguments: [score(value#1L)#4], [pythonUDF0#5]\n", False),
     ],
 )

@@ -250,9 +250,8 @@ def _wrong_for_metric(line: Condition) -> str | None:
 def _wrong_for_fact(line: Condition) -> str | None:
     name = line.fact or ""
     if name.startswith(CONF):
-        return (
-            None if line.operator in ("is", "in", "known") else "a configuration value is compared by is, in or known"
-        )
+        number = line.operator not in ("at_least", "below") or isinstance(line.operand, int | float)
+        return None if number else f"{line.operator} of a configuration value is a number"
     fact = FACTS.get(name)
     if fact is None:
         return _no_fact(name)

@@ -11,13 +11,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from advisor.catalogue import Condition
-from advisor.facts import FACTS, value_in_words, version_at_least, version_in_words
+from advisor.facts import CONF, FACTS, conf_number, value_in_words, version_at_least, version_in_words
 from advisor.metrics import Estimate, Missing, label, measure, named
 from advisor.metrics.units import in_words, number
 from advisor.window import Window
 
 VERSIONS: Final = ("spark_version", "databricks_runtime")
 """Facts that can also be known by their bounds."""
+BOUNDS: Final = ("at_least", "below")
 
 
 class Answer(Struct, frozen=True, gc=False):
@@ -153,7 +154,7 @@ def _ask_fact(line: Condition, window: Window) -> Answer:
     known = window.facts.get(name)
     if line.operator == "known":
         return _ask_known(line, known is not None, Missing(f"{name} is not known", name))
-    if name in VERSIONS and line.operator in ("at_least", "below"):
+    if name in VERSIONS and line.operator in BOUNDS:
         return _ask_version(line, window)
     if known is None or known.origin == "inferred":
         left = window.facts.value(f"{name}_one_of")
@@ -162,6 +163,8 @@ def _ask_fact(line: Condition, window: Window) -> Answer:
             return _answered(line, name, left)
     if known is None:
         return Answer(None, _not_known(name), (name,), (name,))
+    if name.startswith(CONF) and line.operator in BOUNDS and conf_number(known.value) is None:
+        return Answer(None, f"{name} is no number", (name,), (name,))
     answer = _answered(line, name, (known.value,))
     return replace(answer, inferred=True) if known.origin == "inferred" else answer
 
@@ -192,7 +195,9 @@ def _compare(line: Condition, value: Any) -> bool:
         return bool(value == operand)
     if line.operator == "in":
         return value in operand
-    if FACTS[line.subject].kind == "version":
+    if line.subject.startswith(CONF):
+        value = conf_number(value)
+    elif FACTS[line.subject].kind == "version":
         reached = version_at_least(str(value), str(operand))
         return reached if line.operator == "at_least" else not reached
     compared = operator.ge if line.operator == "at_least" else operator.lt

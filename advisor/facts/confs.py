@@ -46,7 +46,8 @@ _DSTREAMS: Final = "spark.streaming."
 """Prefix of settings that only DStreams read; Structured Streaming ignores them."""
 _KEPT = (
     "spark.sql.shuffle.partitions", "spark.executor.cores", "spark.executor.instances", "spark.task.cpus",
-    "spark.master", "spark.python.worker.reuse", "spark.sql.files.maxrecordsperfile",
+    "spark.master", "spark.python.worker.reuse", "spark.sql.execution.arrow.maxrecordsperbatch",
+    "spark.sql.files.maxrecordsperfile",
 )  # fmt: skip
 _STORES = {"RocksDBStateStoreProvider": "rocksdb", "HDFSBackedStateStoreProvider": "hdfs"}
 _STATE_PARTITIONS: Final = "spark.sql.streaming.internal.statestore.partitions"

@@ -10,7 +10,7 @@ import msgspec
 
 from advisor.facts.derived import Candidates, derive
 from advisor.facts.names import EXECUTOR, FACTS, ORIGINS, Known, Merge, Sighting
-from advisor.facts.values import check_value, same_value
+from advisor.facts.values import check_value, conf_number, same_value
 from advisor.vocabulary import CONF
 
 
@@ -54,6 +54,8 @@ class Facts(Mapping[str, Known]):
     def number(self, name: str) -> float | None:
         """The value as a number; None where it is not known, or is none."""
         value = self.value(name)
+        if name.startswith(CONF):
+            return conf_number(value)
         return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
 
     @property

@@ -17,6 +17,7 @@ _NOTHING = ("null", "none")
 _MOST: dict[str, float] = {"ms": 1e12, "min": 1e6, "tasks": 1e6, "": 1e6}
 """By unit, what nothing that a person means exceeds: without one it is a count. Rows are Java's long at most."""
 _FILE = re.compile(r"^file:/+")
+_NUMBER = re.compile(r"[+-]?\d{1,15}(?:\.\d{1,15})?", re.ASCII)
 _DIGITS = re.compile(r"[+-]?\d[\d_]{0,30}", re.ASCII)
 
 
@@ -33,6 +34,12 @@ def parse_user_fact(text: str) -> tuple[str | None, str, Any]:
         raise UsageError(f"--set {text}", "names no query before the colon", f"write --set {left[1:]}={value} for all")
     fact = fact_named(name.strip(), place=f"--set {text}")
     return query.strip() or None, fact.name, read_value(fact, value.strip(), place=f"--set {text}")
+
+
+def conf_number(value: object) -> float | None:
+    """Return the number that a configuration value is; None where it is none ("10s", "true")."""
+    text = str(value).strip()
+    return float(text) if _NUMBER.fullmatch(text) else None
 
 
 def fact_named(name: str, *, place: str) -> Fact:

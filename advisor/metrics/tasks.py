@@ -15,6 +15,8 @@ from advisor.window import Window
 
 _TEXT = ("Scan csv", "Scan json", "Scan text")
 _PYTHON = ("Python", "InPandas", "InArrow", "InPySpark")
+_BY_ARROW = ("ArrowEvalPython", "MapInPandas", "MapInArrow")
+_ARROW_ROWS = "conf:spark.sql.execution.arrow.maxRecordsPerBatch"
 _GROUPED = ("FlatMapGroupsIn", "FlatMapCoGroupsIn")
 _MANY_TIMES = 10
 LEAST_MS = 20.0  # by which a stage or a task is longer, or it is noise
@@ -401,6 +403,16 @@ def python_stages(window: Window) -> np.ndarray:
     """Whether the longest stage of a batch runs Python functions, by the names of its operators: 1, or 0."""
     python = np.array([any(word in text for word in _PYTHON) for text in _described(window)], bool)
     return np.bincount(window.stages["batch"], python & _is_longest(window), len(window))
+
+
+@stage_metric("count", "count", label="Arrow batches that a task hands to Python")
+def arrow_batches(window: Window) -> np.ndarray | Missing:
+    """Rows of the largest task that hands them to Python in Arrow batches, over the setting of such a batch's rows."""
+    rows = window.facts.number(_ARROW_ROWS)
+    if rows is None or rows <= 0:
+        return Missing("the rows of an Arrow batch are not limited by a setting that was seen")
+    arrow = np.array([any(word in text for word in _BY_ARROW) for text in _described(window)], bool)
+    return most(window, np.where(arrow, np.ceil(window.stages["rows_max"] / rows), 0.0), 0.0)
 
 
 @stage_metric("count", "count", label="longest stages whose rows a Python function takes")

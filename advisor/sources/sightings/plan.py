@@ -35,7 +35,7 @@ _PYTHON_CALLS: Final = re.compile(r"EvalPython\nInput [^\n]*\nArguments: \[([^\n
 _PYTHON_CALL: Final = re.compile(r"(?:^|, )(\w+)\([^\n]{0,1000}?\)(#\d+)(?=, \w+\(|$)")
 _PYTHON_BATCHES: Final = re.compile(
     r"\(\d+\) (?:(?:Python)?MapIn|FlatMap(?:Co)?GroupsIn)(?:Pandas|Arrow)\n"
-    r"|EvalPython\nInput [^\n]*\nArguments: [^\n]*, (?:204|251)\n"  # a pandas_udf or arrow_udf that takes an iterator
+    r"|EvalPython\nInput [^\n]*\nArguments: [^\n]*, (?:20[04]|25[01])\n"  # a pandas_udf or arrow_udf, also of iterators
 )
 _HEAD: Final = re.compile(r"~?WriteToMicroBatchDataSource\w{0,40} (?P<sink>.*)", re.DOTALL)
 _OPTIONS: Final = re.compile(r", (?P<id>[0-9a-f]{8}-[0-9a-f-]{27}), \[(?P<options>.*)", re.DOTALL)
