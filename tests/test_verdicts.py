@@ -13,7 +13,9 @@ from msgspec.structs import replace
 
 import advisor
 from advisor.contract import Promise
+from advisor.facts import Known
 from advisor.metrics import Estimate, measure
+from advisor.report.verdict import nothing_found
 from advisor.savings import in_common
 from advisor.savings.promise import HAS_PARTS
 from advisor.sources.sightings.line import Told
@@ -26,6 +28,16 @@ from tests.views.reports import ASYNC, advice
 QUICK = {"triggerExecution": 330, "addBatch": 254, "walCommit": 30, "commitOffsets": 30, "numInputRows": 500}
 SLOW = QUICK | {"triggerExecution": 2330, "addBatch": 2254}
 SAMPLES = Path(__file__).resolve().parents[1] / "sample_progress"
+
+
+@pytest.mark.parametrize(
+    ("trigger", "may_be_late"), [(("unspecified", "inferred"), True), (("unspecified", "log"), False), (None, False)]
+)
+def test_an_interval_that_every_batch_overruns_may_hide_where_nothing_was_found(
+    trigger: tuple[str, str] | None, may_be_late: bool
+) -> None:
+    said = nothing_found({"trigger": Known(*trigger)} if trigger else {})
+    assert ("--set trigger_interval_ms" in said) is may_be_late
 
 
 def test_no_clean_bill_is_given_of_a_log_that_was_torn(tmp_path: Path) -> None:
