@@ -62,7 +62,7 @@ samples: $(DEVELOPING)  ## Record sample_progress/ again with real Spark
 	$(BIN)/python tests/record/run.py --all
 
 rules: $(DEVELOPING)  ## Generate rules/README.md, rules/schema.json and advisor/report.schema.json
-	$(BIN)/latency-advisor rules reference
+	$(BIN)/python -m tests.generated
 
 clean:
 	rm -rf $(VENV)

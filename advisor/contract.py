@@ -1,12 +1,10 @@
-"""The report as types: the judge fills them, every view reads them, and JSON and schema are made from them."""
+"""The report as types: the judge fills them, every view reads them, and the JSON is made from them."""
 
 from __future__ import annotations
 
-import inspect
 import json
 from collections.abc import Callable, Iterator
 from datetime import datetime
-from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
@@ -1102,24 +1100,3 @@ class Trial(Entry, frozen=True):
     promises: tuple[KeptPromise, ...]
     runs: tuple[TrialRun, ...]
     limits: tuple[str, ...]
-
-
-# The JSON Schema of all these
-
-SCHEMA_PLACE = Path(__file__).with_name("report.schema.json")
-DOCUMENTS = (Report, Fleet, Comparisons, Trial)
-"""What `analyze`, `analyze --fleet`, `compare` and `trial` print."""
-
-
-def schema() -> str:
-    """The schema as JSON text. Keys that it does not name may be there: new ones come without a new version."""
-    documents, definitions = msgspec.json.schema_components(DOCUMENTS, ref_template="#/$defs/{name}")
-    whole = {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "A report, a fleet's report, comparisons or a trial of the streaming latency advisor",
-        "anyOf": list(documents),
-        "$defs": dict(sorted(definitions.items())),
-    }
-    for definition in definitions.values():  # only some versions of Python take the indentation away
-        definition["description"] = inspect.cleandoc(definition["description"])
-    return json.dumps(whole, indent=2) + "\n"

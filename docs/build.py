@@ -19,8 +19,7 @@ from typing import Any
 import click
 from click.testing import CliRunner
 
-from advisor import catalogue, contract
-from advisor.catalogue.reference import schema as rule_schema
+from advisor import catalogue
 from advisor.catalogue.step import Step
 from advisor.cli import main
 from advisor.config import Config
@@ -117,10 +116,15 @@ def generated() -> dict[str, str]:
         "reference/settings.md": _settings(rules.steps.values()),
         "reference/facts.md": _facts(),
         "reference/metrics.md": _metrics(),
-        "reference/report-schema.md": _schema("What is printed as JSON", json.loads(contract.schema())),
+        "reference/report-schema.md": _schema("What is printed as JSON", _read("advisor/report.schema.json")),
         "reference/configuration-schema.md": _schema("Form of advisor.yaml", Config.model_json_schema(by_alias=True)),
-        "reference/rule-schema.md": _schema("Form of a rule", rule_schema()),
+        "reference/rule-schema.md": _schema("Form of a rule", _read("rules/schema.json")),
     }
+
+
+def _read(schema: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((ROOT / schema).read_text(encoding="utf-8"))
+    return found
 
 
 def settings() -> str:

@@ -16,12 +16,12 @@ from advisor.catalogue.load import (
     silence,
     waits,
 )
-from advisor.catalogue.reference import reference, schema
+from advisor.catalogue.reference import reference
 from advisor.catalogue.rule import Rule
 from advisor.catalogue.step import Change, Saves, Stage, Step
 
 __all__ = [
     "Catalogue", "Change", "Condition", "Example", "Rule", "Saves", "Stage", "Step", "clue_alone", "clues", "doing_of",
-    "late_batches", "load", "ranking", "reference", "rules_directory", "rules_to_judge_by", "runs_of", "schema",
-    "silence", "waits",
+    "late_batches", "load", "ranking", "reference", "rules_directory", "rules_to_judge_by", "runs_of", "silence",
+    "waits",
 ]  # fmt: skip

@@ -1,22 +1,17 @@
-"""The generated page about the rules, and the JSON Schema of a rule file."""
+"""The page about rules and steps."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
-from pathlib import Path
-from typing import Any
 
 from advisor.catalogue.condition import Condition
 from advisor.catalogue.load import Catalogue, runs_of
-from advisor.catalogue.rule import FAMILIES, Rule, WrittenRule
-from advisor.catalogue.step import SharedStep, Step
+from advisor.catalogue.rule import FAMILIES, Rule
+from advisor.catalogue.step import Step
 from advisor.facts import value_in_words
 from advisor.metrics import METRICS
 from advisor.vocabulary import TAKES_IN_WORDS
-from advisor.writing import write_whole
 
-PAGE, SCHEMA = "README.md", "schema.json"
 _HEAD = """<!-- Generated from the rule files by `make rules`; do not edit. -->
 # The rules
 
@@ -24,30 +19,6 @@ One file per rule, one folder per family, steps that several rules share in `ste
 `schema.json`. `latency-advisor rules show ID` prints one rule; `latency-advisor rules check [DIR]` runs the rules' own
 examples.
 """
-
-
-def generated(catalogue: Catalogue) -> dict[str, str]:
-    """File name -> text of what is generated into rules/."""
-    return {PAGE: reference(catalogue), SCHEMA: json.dumps(schema(), indent=2) + "\n"}
-
-
-def write(catalogue: Catalogue, directory: Path) -> None:
-    """Write both files into a directory of rules."""
-    for name, text in generated(catalogue).items():
-        write_whole(directory / name, text)
-
-
-def schema() -> dict[str, Any]:
-    """JSON Schema of a rule file and of a file with a shared step."""
-    rule = WrittenRule.model_json_schema(by_alias=True)
-    step = SharedStep.model_json_schema(by_alias=True)
-    definitions = rule.pop("$defs", {}) | step.pop("$defs", {}) | {"Rule": rule, "SharedStep": step}
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "A rule or a shared step of the streaming latency advisor",
-        "oneOf": [{"$ref": "#/$defs/Rule"}, {"$ref": "#/$defs/SharedStep"}],
-        "$defs": dict(sorted(definitions.items())),
-    }
 
 
 def reference(catalogue: Catalogue) -> str:

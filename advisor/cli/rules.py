@@ -120,18 +120,3 @@ def test_(rule: str, dirs: tuple[str, ...]) -> None:
     from advisor.cli import listing
 
     listing.test_rule(rule.upper(), dirs)
-
-
-@rules.command("reference")
-def reference_() -> None:
-    """Write rules/README.md and the JSON schemas again.
-
-    From the rules and the types; for this repository only.
-    """
-    from advisor.catalogue import load, rules_directory
-    from advisor.catalogue.reference import write
-    from advisor.contract import SCHEMA_PLACE, schema
-    from advisor.writing import write_whole
-
-    write(load(), rules_directory())
-    write_whole(SCHEMA_PLACE, schema())
