@@ -17,7 +17,7 @@ from advisor.api import analyze, read_progress
 from advisor.catalogue import load
 from advisor.contract import QueryEntry
 from advisor.views import markdown, terminal
-from advisor.views.first_screen import LOSSES
+from advisor.views.first_screen import loss_name
 from advisor.views.shown import Report
 
 SAMPLES = Path(__file__).parents[1] / "sample_progress"
@@ -113,7 +113,7 @@ def test_the_first_screen_of_a_sample(case: Path) -> None:
             first = steps[cheap[0].rule, cheap[0].step].do
             assert " ".join(first.split()) in " ".join(alone.split())
     for query in (query for query in queries(case) if query.window.batches):
-        assert query.screen.loss is not None and query.screen.loss.kind in LOSSES
+        assert query.screen.loss is not None and loss_name(query.screen.loss)
         assert query.verdict.startswith((query.screen.calm or query.screen.loss).says)
         assert query.screen.calm is None or "healthy" in case.parts or query.screen.wish
         assert sum(part.share for part in query.screen.goes_to) <= 1.01

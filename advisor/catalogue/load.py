@@ -111,8 +111,8 @@ def waits(thread: str) -> bool:
 
 
 @cache
-def _phases() -> Phases:
-    """Return the project's sentences about a batch's phases."""
+def phases() -> Phases:
+    """Return the names of a batch's phases, and what is said of them where no rule names a cause."""
     return Phases.model_validate(_beside(PHASES))
 
 
@@ -123,7 +123,7 @@ class Catalogue:
     rules: dict[str, Rule]
     steps: dict[str, Step]
     memo: dict[object, Any] = field(default_factory=dict, compare=False, repr=False)
-    phases: Phases = field(default_factory=_phases, compare=False, repr=False)
+    phases: Phases = field(default_factory=phases, compare=False, repr=False)
 
     @cached_property
     def facts(self) -> tuple[str, ...]:

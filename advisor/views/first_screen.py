@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from advisor.catalogue.load import phases
 from advisor.contract import (
     Advice,
     Capacity,
@@ -33,21 +34,15 @@ if TYPE_CHECKING:
     from advisor.views.selection import Selection
 
 SHORT_SPAN_MS = 600_000.0
-LOSSES: dict[LossKind, str] = {
+_LOSSES: dict[LossKind, str] = {
     "rows": "rows are lost",
     "results": "results wait",
     "pace": "behind",
     "state": "the state grows without end",
     "batches": "slow batches",
     "waiting": "waiting",
-    "logs": "logs",
-    "discovery": "source",
-    "planning": "planning",
-    "add_batch": "addBatch",
-    "unaccounted": "no phase",
-    "other": "other phases",
 }
-"""What is lost, in a word or two."""
+"""What is lost, in a word or two, where it is no phase."""
 _MUCH_SLOWER = 2
 """Times a typical batch: a batch that takes as long is shown though slow batches are not the loss."""
 _TRIGGERS = {
@@ -128,7 +123,7 @@ def headline_name(query: QueryEntry) -> str:
 
 def loss_name(of: Loss | Part) -> str:
     """Return what to call a loss or a part of the batch."""
-    return of.name or LOSSES[of.kind]
+    return of.name or _LOSSES.get(of.kind) or next(one.name for one in phases().phases if one.kind == of.kind)
 
 
 def in_a_line(query: QueryEntry) -> str:
