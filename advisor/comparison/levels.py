@@ -78,12 +78,8 @@ def _parts(window: Window, inside: Mapping[str, tuple[str, ...]]) -> dict[str, n
     assert isinstance(rest, np.ndarray)
     parts = {**phases, REST[0]: window.batches["other_phases_ms"], REST[1]: rest}
     parts |= _inside(window, inside)
-    return {TOTAL: window.batches["trigger_execution_ms"]} | {name: ms for name, ms in parts.items() if _known(ms)}
-
-
-def _known(ms: np.ndarray) -> bool:
-    """Return whether a part takes any time, and every batch knows how much."""
-    return bool(ms.any()) and not np.isnan(ms).any()
+    known = ((name, ms) for name, ms in parts.items() if ms.any() and not np.isnan(ms).any())
+    return {TOTAL: window.batches["trigger_execution_ms"]} | dict(known)
 
 
 def opened_alike(before: Window, after: Window) -> bool | None:

@@ -71,7 +71,9 @@ class Evidence:
         for row in rows:
             if row.fact == APPLICATION_STARTS:
                 self._starts[row.file].append(row.offset)
-        self._unnamed = {log: [row for row in told if self._may_count(row)] for log, told in self._unnamed.items()}
+        alone = {log for log in self._unnamed if len(self._queries[log]) <= 1}  # else a row must name its own, or all
+        for log, told in self._unnamed.items():
+            self._unnamed[log] = [row for row in told if row.id is not None or log in alone or _application_wide(row)]
         self._overlaps = {log: _Overlaps(runs) for log, runs in self._of_log.items()}
         self._async = {query: self._told_async(runs) for query, runs in self._of_query.items()}
 
@@ -113,10 +115,6 @@ class Evidence:
         timed = sorted((pair for pair in told if pair[0].first is not None), key=lambda pair: pair[0].first or _NEVER)
         first = {value: (run, value) for run, value in reversed(timed)}
         return [*first.values(), *(pair for pair in told if pair[0].first is None)]
-
-    def _may_count(self, row: Sighting) -> bool:
-        """Whether the row counts for any run: in a log of several queries it must name its own, or speak of all."""
-        return row.id is not None or len(self._queries[row.log]) <= 1 or _application_wide(row)
 
     def _counts(self, row: Sighting, run: Run) -> bool:
         own = row.id in (None, run.id) or _application_wide(row)

@@ -35,7 +35,7 @@ def refuse_empty(limits: Mapping[str, str | None], batches: int, held: Span | No
     """UsageError where limits of time leave none of the batches that the input holds."""
     given = [f"--{name} {value}" for name, value in limits.items() if value is not None]
     if given and held is not None and not batches:
-        first, last = map(_moment, held)
+        first, last = (f"{datetime.fromtimestamp(ms / 1000, timezone.utc):%Y-%m-%dT%H:%M:%SZ}" for ms in held)
         raise UsageError(" ".join(given), "no batch is in that time", f"the input has batches from {first} to {last}")
 
 
@@ -62,10 +62,6 @@ def _some(called: Iterable[str]) -> str:
     shown = sorted(set(called))
     others = f" and {len(shown) - _NAMED:,} others" if len(shown) > _NAMED else ""
     return f"{', '.join(shown[:_NAMED])}{others}"
-
-
-def _moment(ms: int) -> str:
-    return f"{datetime.fromtimestamp(ms / 1000, timezone.utc):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def queries(batches: pa.Table) -> list[tuple[str | None, ...]]:

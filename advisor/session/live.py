@@ -174,9 +174,6 @@ class LiveAdvisor(SessionListener):
         """
         return self._in_pairs(self.recorder.reading())
 
-    def _judged(self, reading: Reading) -> contract.Report:
-        return assemble(reading, self._options.catalogue, self._options.asked)
-
     def _in_pairs(self, reading: Reading) -> Compared:
         return Compared(*compare_readings(reading, None, self._options.catalogue, self._options.asked))
 
@@ -378,7 +375,7 @@ class LiveAdvisor(SessionListener):
         return max(0.0, self._owed - CPU_SHARE * (time.monotonic() - self._owed_at))
 
     def _watch(self, id: str, run_id: str, ended: bool) -> None:
-        report = self._judged(self.recorder.store.reading(id, JUDGED))
+        report = assemble(self.recorder.store.reading(id, JUDGED), self._options.catalogue, self._options.asked)
         watch = self._watches.setdefault(id, Watch())
         while len(self._watches) > WATCHED:
             self._watches.pop(next(iter(self._watches)))

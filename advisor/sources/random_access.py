@@ -67,7 +67,11 @@ def opened(path: str) -> Iterator[Place]:
     """Open the file for reading; OSError as open() does."""
     if is_url(path):
         file, size = from_store(path, lambda: _stored(path))
-        yield Place(lambda start, end: _between(path, file, start, min(end, size)), size)
+
+        def read(start: int, end: int) -> bytes:
+            return from_store(path, lambda: bytes(file.read_at(max(0, min(end, size) - start), start)))
+
+        yield Place(read, size)
         file.close()
         return
     with Path(path).open("rb") as file:
@@ -84,10 +88,6 @@ def _size(url: str) -> int | None:
     system, place = file_system(url)
     size: int | None = system.get_file_info(place).size
     return size
-
-
-def _between(url: str, file: Any, start: int, end: int) -> bytes:
-    return from_store(url, lambda: bytes(file.read_at(max(0, end - start), start)))
 
 
 def sizes(paths: Iterable[str]) -> dict[str, int]:

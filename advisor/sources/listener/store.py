@@ -206,7 +206,7 @@ class History:
         """Append one event. Raises OSError."""
         self.directory.mkdir(parents=True, exist_ok=True)
         path = self.path
-        with open(path, "ab", buffering=0, opener=_for_its_owner) as file:
+        with open(path, "ab", buffering=0, opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
             _append(file, event + b"\n")
             full = file.tell() >= self._rotate_bytes
         if full:
@@ -227,7 +227,3 @@ def _compress(full: Path) -> None:
     with full.open("rb") as plain, whole_file(whole, mode=0o600) as file, gzip.open(file, "wb", 1) as packed:
         shutil.copyfileobj(plain, packed, 1 << 20)
     full.unlink()
-
-
-def _for_its_owner(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
