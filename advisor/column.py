@@ -14,7 +14,8 @@ TIME = pa.timestamp("ms", "UTC")
 class Column(NamedTuple):
     """One column of a table. `basis`: what kind of quantity it is (wall: the driver's clock; task: summed over tasks).
 
-    Of a phase, `spark` is Spark's own name of it, and `does` what Spark does in it, in the few words of a view.
+    Of a phase, `spark` is Spark's own name of it, and `does` what Spark does in it, in the few words of a view; of a
+    part of addBatch `does` is what a view calls it.
     """
 
     name: str

@@ -30,6 +30,10 @@ def _count(name: str, meaning: str) -> Column:
     return Column(name, _INT, "", meaning, "count")
 
 
+def _part(name: str, does: str, meaning: str) -> Column:
+    return Column(f"{name}_ms", _FLOAT, "ms", meaning, "wall", does=does)
+
+
 _BATCH = (
     Column("id", _TEXT, "", "the query, across restarts", "key"),
     Column("run_id", _TEXT, "", "one start of the query", "key"),
@@ -109,25 +113,25 @@ STAGE_COLUMNS: tuple[Column, ...] = (
 """One row per stage attempt of a micro-batch. Null: where it was read does not say."""
 
 PARTS: tuple[Column, ...] = (
-    _ms("driver_before_ms", "driver before the first job", "wall"),
-    _ms("planning_ms", "driver planning and generating code, as far as lines show it", "wall"),
-    _ms("scheduling_ms", "in a job without work: submitting stages, shipping and deserialising tasks", "wall"),
-    _ms("slots_wait_ms", "waiting for slots that other queries' tasks held", "wall"),
-    _ms("source_read_ms", "tasks that read the source, with what the same stage computes", "wall"),
-    _ms("shuffle_ms", "writing and fetching shuffles, and stages between two of them", "wall"),
-    _ms("state_load_ms", "loading state", "wall"),
-    _ms("state_update_ms", "state operators, with what the same stage computes", "wall"),
-    _ms("state_commit_ms", "committing state", "wall"),
-    _ms("sink_write_ms", "last stages, where they neither read the source nor hold state", "wall"),
-    _ms("result_ms", "tasks that give their result to the driver, which holds it in memory", "wall"),
-    _ms("table_log_ms", "jobs on a table format's own log: snapshot, log checkpoint", "wall"),
-    _ms("python_ms", "Python workers", "wall"),
-    _ms("other_ms", "jobs that are none of these: a static side, say", "wall"),
-    _ms("driver_between_ms", "driver between jobs", "wall"),
-    _ms("sink_commit_ms", "the sink's commit, as far as lines show it", "wall"),
-    _ms("driver_after_ms", "driver after the last job", "wall"),
-    _ms("driver_ms", "driver outside jobs, where the log's clock cannot say when", "wall"),
-    _ms("not_visible_ms", "the rest: no job, or only jobs that cannot be assigned to a query", "wall"),
+    _part("driver_before", "driver before jobs", "driver before the first job"),
+    _part("planning", "planning", "driver planning and generating code, as far as lines show it"),
+    _part("scheduling", "scheduling", "in a job without work: submitting stages, shipping and deserialising tasks"),
+    _part("slots_wait", "waiting for slots", "waiting for slots that other queries' tasks held"),
+    _part("source_read", "read", "tasks that read the source, with what the same stage computes"),
+    _part("shuffle", "shuffle", "writing and fetching shuffles, and stages between two of them"),
+    _part("state_load", "state load", "loading state"),
+    _part("state_update", "state", "state operators, with what the same stage computes"),
+    _part("state_commit", "state commit", "committing state"),
+    _part("sink_write", "write", "last stages, where they neither read the source nor hold state"),
+    _part("result", "results to the driver", "tasks that give their result to the driver, which holds it in memory"),
+    _part("table_log", "table log", "jobs on a table format's own log: snapshot, log checkpoint"),
+    _part("python", "Python", "Python workers"),
+    _part("other", "other jobs", "jobs that are none of these: a static side, say"),
+    _part("driver_between", "driver between jobs", "driver between jobs"),
+    _part("sink_commit", "sink commit", "the sink's commit, as far as lines show it"),
+    _part("driver_after", "driver after jobs", "driver after the last job"),
+    _part("driver", "driver", "driver outside jobs, where the log's clock cannot say when"),
+    _part("not_visible", "not visible", "the rest: no job, or only jobs that cannot be assigned to a query"),
 )
 """The parts of addBatch in the order of a batch's life; those that are not null add up to it."""
 

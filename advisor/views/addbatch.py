@@ -6,30 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from advisor.contract import BatchPart, InsideBatch, QueryEntry
+from advisor.stages import PARTS
 from advisor.views import text
 
-PARTS: dict[str, tuple[str, str]] = {
-    "driver_before": ("driver before jobs", "the driver before the first job"),
-    "planning": ("planning", "generating code on the driver"),
-    "scheduling": ("scheduling", "in a job without work: submitting stages, shipping tasks"),
-    "slots_wait": ("waiting for slots", "other queries' tasks held them"),
-    "source_read": ("read", "tasks that read the source"),
-    "shuffle": ("shuffle", "writing and fetching shuffles"),
-    "state_load": ("state load", "loading state"),
-    "state_update": ("state", "state operators"),
-    "state_commit": ("state commit", "committing state"),
-    "sink_write": ("write", "the last stages, which write"),
-    "result": ("results to the driver", "tasks give their result to the driver, which holds it in memory"),
-    "table_log": ("table log", "jobs on the table format's own log"),
-    "python": ("Python", "Python workers"),
-    "other": ("other jobs", "jobs that read no stream"),
-    "driver_between": ("driver between jobs", "the driver between jobs"),
-    "sink_commit": ("sink commit", "the sink's commit"),
-    "driver_after": ("driver after jobs", "the driver after the last job"),
-    "driver": ("driver", "the driver before, between and after jobs"),
-    "not_visible": ("not visible", "nothing tells of this time"),
-}
-"""Each part in a word or two, and what it is."""
+_PARTS = {column.name.removesuffix("_ms"): column for column in PARTS}
 _SMALLEST = 0.02
 _IN_A_SENTENCE = 5
 
@@ -111,7 +91,7 @@ def label(part: BatchPart) -> str:
 
 def meaning(part: BatchPart, inside: InsideBatch) -> str:
     """What the part is, with its tasks and what its jobs say of themselves."""
-    words = part.what or PARTS.get(part.name, ("", ""))[1]
+    words = part.what or (_PARTS[part.name].meaning if part.name in _PARTS else "")
     if part.name == "slots_wait" and inside.waited_for:
         words = f"tasks of {', '.join(inside.waited_for)} held them"
     return f"{words}, {text.plural(part.tasks, 'task')}" if part.tasks else words
@@ -124,4 +104,4 @@ def _told(part: BatchPart) -> str:
 
 def short(name: str) -> str:
     """Return a part in a word or two."""
-    return PARTS.get(name, (name.replace("_", " "), ""))[0]
+    return _PARTS[name].does if name in _PARTS else name.replace("_", " ")
