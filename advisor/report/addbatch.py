@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
 
 import numpy as np
 
@@ -12,20 +11,13 @@ from advisor.contract import BatchPart, InsideBatch
 from advisor.metrics.addbatch import holds, names_in
 from advisor.metrics.metric import remembered
 from advisor.metrics.state import as_spark_reports
+from advisor.metrics.tasks import of_kind
 from advisor.stages import PARTS
+from advisor.stages.parts import HOME
 from advisor.statistics import mean, median
 from advisor.window import Window
 
 _NAMES = [column.name for column in PARTS]
-_OF_KINDS: Mapping[str, tuple[str, ...]] = {
-    "source_read_ms": ("source_read", ""),
-    "shuffle_ms": ("shuffle",),
-    "state_update_ms": ("state",),
-    "sink_write_ms": ("result",),
-    "table_log_ms": ("table_log",),
-    "other_ms": ("other",),
-}
-"""The parts that are work of stages, and the kinds of these."""
 _FEWEST_MS = 0.05
 _NUMBER = re.compile(r"(?: for version:?)? ?\d+")
 _SLOW_PARTS = 3
@@ -82,12 +74,7 @@ def _part(window: Window, shown: np.ndarray, name: str, ms: float) -> BatchPart:
 
 def _work(window: Window, shown: np.ndarray, name: str) -> tuple[str | None, int | None]:
     """(what jobs of this part say of themselves, if they do; how many tasks its stages have in a typical batch)."""
-    kinds = _OF_KINDS.get(name)
-    if kinds is None or not len(window.stages):
-        return None, None
-    there = shown[window.stages["batch"]] & np.isin(
-        window.stages["kind"].astype(str), [kind or "None" for kind in kinds]
-    )
+    there = shown[window.stages["batch"]] & of_kind(window, *(str(kind) for kind in HOME if HOME[kind] == name))
     if not there.any():
         return None, None
     batches = window.stages["batch"][there]

@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 
 from advisor.batches import Batches, Columns, lacks
+from advisor.batches.arrays import ASKING
 from advisor.catalogue import ranking
 from advisor.facts import is_older
 from advisor.facts.trigger import LATE_MS
@@ -33,8 +34,6 @@ _MEANINGS = {
 }
 _OF_A_BATCH: Final = ("query_planning_ms", "wal_commit_ms", "commit_offsets_ms")
 """Phases that no empty trigger has."""
-_ASKING: Final = ("latest_offset_ms", "get_offset_ms", "get_end_offset_ms")
-"""Phases in which Spark asks a source what is new, by version."""
 _FIRST_BATCH_RUNS = "Spark reports a batch once it has ended: the first one may still have run when this was written."
 
 
@@ -130,7 +129,7 @@ def empty_triggers(triggers: Batches) -> str:
     rows = triggers.rows
     if ran_batch(rows).any():
         return _without_add_batch(rows)
-    asked = next((name for name in _ASKING if any_above_zero(rows[name])), None)
+    asked = next((name for name in ASKING if any_above_zero(rows[name])), None)
     took = _range(rows["trigger_execution_ms"])
     asks = ""
     if asked is not None:
