@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 
 from advisor.catalogue import Catalogue
 from advisor.catalogue.plain import in_words, read_plain
-from advisor.catalogue.rule import LARGEST, Rule
+from advisor.catalogue.rule import LARGEST, Rule, ordered
 from advisor.contract import Silenced
 from advisor.errors import CatalogueError, UsageError, did_you_mean, short
 from advisor.facts import fact_named, parse_user_fact, read_value, value_in_words
@@ -46,13 +46,6 @@ class Ignore(_Model):
         return self.until is not None and today > self.until
 
 
-def _ordered(levels: dict[Level, float]) -> dict[Level, float]:
-    values = [levels[level] for level in LEVELS if level in levels]
-    if values not in (sorted(set(values)), sorted(set(values), reverse=True)):
-        raise ValueError("levels must rise or fall from low to high")
-    return {level: levels[level] for level in LEVELS if level in levels}
-
-
 def _order(rule: Rule) -> str:
     levels = ", ".join(f"{level} {limit:g}" for level, limit in rule.levels.items())
     return f"levels must {'fall' if rule.falling else 'rise'} from low to high, as the rule's do: {levels}"
@@ -82,7 +75,7 @@ class QueryConfig(_Model):
     """What is wanted of a query and known about it: its latency target, its levels by rule id, its facts."""
 
     latency_target_ms: float | None = Field(None, ge=1, le=1e12, strict=True)
-    levels: dict[str, Annotated[dict[Level, _Limit], AfterValidator(_ordered)]] = Field(default_factory=dict)
+    levels: dict[str, Annotated[dict[Level, _Limit], AfterValidator(ordered)]] = Field(default_factory=dict)
     facts: Annotated[dict[str, Any], AfterValidator(_facts)] = Field(default_factory=dict)
 
     @property

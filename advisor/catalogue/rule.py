@@ -65,7 +65,8 @@ class Choice(Model):
     wish: Text
 
 
-def _ordered(levels: dict[Level, Number]) -> dict[Level, Number]:
+def ordered(levels: dict[Level, Number]) -> dict[Level, Number]:
+    """Return the levels from low to high; ValueError where none is there, or they neither rise nor fall."""
     values = [levels[level] for level in LEVELS if level in levels]
     if not values:
         raise ValueError("needs at least one of low, medium, high")
@@ -76,7 +77,7 @@ def _ordered(levels: dict[Level, Number]) -> dict[Level, Number]:
 
 LARGEST: Final = 1e15
 """Of a level: a larger one cannot be written as a percentage."""
-Levels: TypeAlias = Annotated[dict[Level, Annotated[Number, Field(le=LARGEST)]], AfterValidator(_ordered)]
+Levels: TypeAlias = Annotated[dict[Level, Annotated[Number, Field(le=LARGEST)]], AfterValidator(ordered)]
 
 
 class Instead(Model):
