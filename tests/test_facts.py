@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 import pytest
 
 from advisor.batches import SIGHTINGS
+from advisor.contract import Conflict, FactEntry
 from advisor.errors import UsageError
 from advisor.facts import (
     FACTS,
@@ -551,13 +552,13 @@ class TestSettle:
     ) -> None:
         facts = settle(rows, known, user=user)
         assert taken is ... or facts.get(fact) == taken
-        assert [one["fact"] for one in facts.conflicts] == [fact] * conflict
+        assert [one.fact for one in facts.conflicts] == [fact] * conflict
 
     def test_a_contradiction_tells_each_value_and_its_origin(self) -> None:
         facts = settle([seen("trigger_interval_ms", 1000)], {"trigger_interval_ms": Known(500, "session")})
         (told,) = facts.conflicts
-        assert told["values"] == [{"value": 1000, "from": "log"}, {"value": 500, "from": "session"}]
-        assert told["taken"] == 1000
+        said = (FactEntry(value=1000, origin="log"), FactEntry(value=500, origin="session"))
+        assert told == Conflict(fact="trigger_interval_ms", values=said, taken=1000)
 
     def test_properties_without_databricks_are_open_source(self) -> None:
         facts = settle(self.properties())

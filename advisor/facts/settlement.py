@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from advisor.contract import Conflict, FactEntry
 from advisor.facts.derived import Candidates, derive
 from advisor.facts.names import EXECUTOR, FACTS, ORIGINS, Known, Merge, Sighting
 from advisor.facts.values import check_value, conf_number, same_value
@@ -17,9 +18,9 @@ from advisor.vocabulary import CONF
 class Facts(Mapping[str, Known]):
     """The facts of one run by name; `conflicts` lists where they contradict each other and what was taken."""
 
-    def __init__(self, known: Mapping[str, Known], conflicts: Iterable[dict[str, Any]] = ()) -> None:
+    def __init__(self, known: Mapping[str, Known], conflicts: Iterable[Conflict] = ()) -> None:
         self._known = dict(known)
-        self.conflicts: list[dict[str, Any]] = list(conflicts)
+        self.conflicts = list(conflicts)
 
     def __getitem__(self, name: str) -> Known:
         return self._known[name]
@@ -133,27 +134,22 @@ def _take(name: str, by_origin: Mapping[str, Any]) -> Known:
     return Known(by_origin[origin], origin)
 
 
-def _conflicts(candidates: Candidates, taken: Mapping[str, Known]) -> list[dict[str, Any]]:
-    """One entry per fact of which two origins differ: {"fact", "values": [{"value", "from"}], "taken"}."""
-    conflicts = []
+def _conflicts(candidates: Candidates, taken: Mapping[str, Known]) -> Iterator[Conflict]:
+    """Yield the facts of which two origins differ."""
     for name in sorted(name for name in taken if len(candidates[name]) > 1):
         known, fact = taken[name], FACTS.get(name)
-        values = [
-            {"value": candidates[name][origin], "from": origin} for origin in ORIGINS if origin in candidates[name]
-        ]
-        if any(
-            _contradicts(name, known, entry) and not same_value(fact, known.value, entry["value"]) for entry in values
-        ):
-            conflicts.append({"fact": name, "values": values, "taken": known.value})
-    return conflicts
+        told = candidates[name]
+        values = tuple(FactEntry(value=told[origin], origin=origin) for origin in ORIGINS if origin in told)
+        if any(_contradicts(name, known, one) and not same_value(fact, known.value, one.value) for one in values):
+            yield Conflict(fact=name, values=values, taken=known.value)
 
 
-def _contradicts(name: str, known: Known, entry: Mapping[str, Any]) -> bool:
+def _contradicts(name: str, known: Known, other: FactEntry) -> bool:
     """Whether a differing value is a contradiction: a default is none, and a lower bound only when it lies above."""
-    if entry["from"] == "default" or (entry["value"] is None and known.origin != "user"):
+    if other.origin == "default" or (other.value is None and known.origin != "user"):
         return False
-    if entry["from"] != "inferred":
+    if other.origin != "inferred":
         return True
     if name == "trigger":
-        return bool(entry["value"] != "unspecified")  # an interval that no batch keeps looks the same
-    return bool(entry["value"] > known.value) if _merge(name) == "largest" else True
+        return bool(other.value != "unspecified")  # an interval that no batch keeps looks the same
+    return bool(other.value > known.value) if _merge(name) == "largest" else True

@@ -14,7 +14,6 @@ from advisor.catalogue import ranking
 from advisor.contract import (
     Advice,
     BestStep,
-    Conflict,
     FactEntry,
     QueryEntry,
     Screen,
@@ -87,7 +86,7 @@ def query(judged: Judged, brief: bool = False) -> QueryEntry:
         changed=changed,
         trend=trends(window),
         facts=facts_told(facts),
-        conflicts=msgspec.convert(facts.conflicts, tuple[Conflict, ...]),
+        conflicts=tuple(facts.conflicts),
         metrics=statistics(window, _BRIEFLY if brief else ALL),
         findings=tuple(finding.rounded() for finding in findings),
         suppressed=judged.judgement.suppressed,
