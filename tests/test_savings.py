@@ -128,6 +128,23 @@ def test_without_a_known_trigger_it_lies_between() -> None:
     assert (found.low, found.high) == pytest.approx((20, 30), abs=0.2)
 
 
+@pytest.mark.parametrize(
+    ("batches", "saved"),
+    [
+        ([(500, 100)], 2250 + 0.9 * 100 / 2),  # what a row costs is unknown: half of what addBatch may lose
+        ([(500, 1400)], None),  # too much of the latency: no value is expected
+        ([(400, 1400), (600, 1480)], 1500 + 0.6 * 500 * 0.4),  # batches show what a row costs
+    ],
+)
+def test_a_shorter_interval_has_smaller_batches(batches: list[tuple[int, int]], saved: float | None) -> None:
+    """Of 5,000 ms between batches 500 or 2,000 are left, so nine or six tenths of the rows come later."""
+    rows = [{"numInputRows": rows, "triggerExecution": 230 + ms, "addBatch": ms} for rows, ms in batches]
+    made = window(rows * 60, interval_ms=5000, trigger="processing_time", trigger_interval_ms=5000)
+    found = per_record(Saves(metric="interval_wait_ms", share=(1, 1, 1)), made)
+    assert isinstance(found, Promise)
+    assert found.expected == (saved and pytest.approx(saved, abs=1))
+
+
 @pytest.mark.parametrize(("trigger", "more"), [("processing_time", False), ("unspecified", True)])
 def test_where_the_interval_stays_a_record_gains_no_more_than_its_batch(trigger: str, *, more: bool) -> None:
     saves = Saves.model_validate({"metric": "add_batch_ms", "stat": "typical", "share": [0, None, 1]})

@@ -16,11 +16,10 @@ from advisor.metrics.latency import Mixture, mixture, mixture_quantiles, record_
 from advisor.metrics.missing import needed
 from advisor.savings.promise import in_common, promise
 from advisor.savings.saving import OF_RECORDS, of_records
-from advisor.savings.shorter import OF_WAVES, SHORTEST_MS, shorter, waits_follow
+from advisor.savings.shorter import INTERVAL, OF_WAVES, fewer_rows, shorter, waits_follow
 from advisor.statistics import zero_filled
 from advisor.window import Window
 
-INTERVAL = ("interval_wait_ms", "unwanted_interval_wait_ms")
 FETCHES = "kafka_fetch_wait_ms"
 WAITING = ("backlog_wait_ms", "waiting_ms")
 _Saved: TypeAlias = Sequence[tuple[str, float]]
@@ -92,6 +91,8 @@ def _modelled(
     interval = window.facts.fixed_interval_ms
     if interval is not None and any(step.saves_of in INTERVAL for step in steps):
         interval = min(interval, advised_after_ms(window, cut))
+        less = dict(zip(("low", "likely", "high"), fewer_rows(window, interval).ends, strict=True))[end]
+        saved, cut = [*saved, ("add_batch_ms", less)], cut + less
     start, width = shorter(window, mixed, cut, follows, interval, saved, _of_each(window, mixed, saved))
     off = sum(_of(step.saves_latency_ms, end) for step in steps if _waits_otherwise(step))
     start = np.maximum(start - mixed.waited * (1 - _waits_left(window, steps, end)) - off, 0.0)
@@ -106,13 +107,10 @@ def _state(start: np.ndarray, width: np.ndarray, rows: np.ndarray, interval: flo
 def at_interval(window: Window, interval: float) -> Latencies:
     """Return the state with a longer trigger interval: batches take what comes meanwhile.
 
-    By the cost of a row where the run's batches show it; else as if all of a batch grew with its rows.
+    By the cost of a row where the run's batches show it; else as if all work on rows grew with them.
     """
     mixed = needed(mixture(window))
-    gap, took = (window.batches[name][mixed.known] for name in ("interval_ms", "trigger_execution_ms"))
-    more, drawn = np.maximum(interval / np.maximum(gap, SHORTEST_MS) - 1, 0.0), lines(window)
-    longer = took * more if isinstance(drawn, Missing) else drawn[0].per_row * mixed.rows * more
-    return _state(*shorter(window, mixed, -longer, False, interval), mixed.rows, interval)
+    return _state(*shorter(window, mixed, fewer_rows(window, interval).high, False, interval), mixed.rows, interval)
 
 
 def at_load(window: Window, share: float) -> Latencies | None:

@@ -12,10 +12,12 @@ from advisor.catalogue import Saves
 from advisor.contract import Promise
 from advisor.metrics import Estimate, Missing, Quantiles, measure, named
 from advisor.metrics.backlog import catches_up
+from advisor.metrics.interval import advised_after_ms
 from advisor.metrics.latency import Mixture, mixture, mixture_medians, mixture_quantiles, record_latency_ms
 from advisor.metrics.tasks import slots_are_shared
 from advisor.savings.promise import Calibration, promise, shipped
-from advisor.savings.shorter import IN_SINK, shorter, waits_follow
+from advisor.savings.shorter import IN_SINK, INTERVAL, fewer_rows, is_told, shorter, waits_follow
+from advisor.statistics import median
 from advisor.window import PHASES, Window
 
 OF_RECORDS: Final = Saves.model_construct(
@@ -48,8 +50,20 @@ def promised(saves: Saves, window: Window) -> Promise | Missing:
     value = measure(window, saves.metric, saves.stat)
     if isinstance(value, Missing):
         return value
+    if saves.metric in INTERVAL:
+        value = _with_fewer_rows(value, window)
     found = promise(saves, value, _most(saves, window), _whole(saves, window))
     return replace(found, low=0.0, safe=0.0) if slots_are_shared(window) else found
+
+
+def _with_fewer_rows(waits: Estimate, window: Window) -> Estimate:
+    """Return what a shorter interval spares a record: its wait, and what its batch takes longer for more rows."""
+    now, mixed = record_latency_ms(window), mixture(window)
+    if isinstance(mixed, Missing) or not isinstance(now, Quantiles) or not waits.safe > 0:
+        return waits
+    smaller = fewer_rows(window, advised_after_ms(window, 0.0)).ends
+    low, likely, high = (end + ms * (1 - median(mixed.early)) for end, ms in zip(waits.ends, smaller, strict=True))
+    return Estimate(low, likely if is_told(now.p50 - likely, now.p50 - low, now.p50 - high) else None, high)
 
 
 def _own_batch(saves: Saves, window: Window) -> float:
