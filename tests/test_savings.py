@@ -145,6 +145,16 @@ def test_a_shorter_interval_has_smaller_batches(batches: list[tuple[int, int]], 
     assert found.expected == (saved and pytest.approx(saved, abs=1))
 
 
+@pytest.mark.parametrize(("rows", "left"), [(3, 80), (300, 80 + 50)])
+def test_a_record_may_find_no_batch_to_wait_for(rows: int, left: float) -> None:
+    """With a record every 250 ms batches of 100 ms have long ended; with one every 2 ms the next one takes it."""
+    row = {"numInputRows": rows, "triggerExecution": 700, "addBatch": 640, "commitOffsets": 20}
+    saves = Saves(metric="add_batch_ms", stat="typical", share=(0, 0.9375, 0.9375))
+    found = gains(saves, window([row] * 20, interval_ms=700, trigger="unspecified"))
+    assert isinstance(found, Gains)
+    assert found.now - found.estimated.high == pytest.approx(left, abs=1)
+
+
 @pytest.mark.parametrize(("trigger", "more"), [("processing_time", False), ("unspecified", True)])
 def test_where_the_interval_stays_a_record_gains_no_more_than_its_batch(trigger: str, *, more: bool) -> None:
     saves = Saves.model_validate({"metric": "add_batch_ms", "stat": "typical", "share": [0, None, 1]})

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from advisor.catalogue import Saves
 from advisor.contract import Promise
-from advisor.metrics import Estimate, Missing, Quantiles, measure, named
+from advisor.metrics import Estimate, Missing, Quantiles, measure, named, sure
 from advisor.metrics.backlog import catches_up
 from advisor.metrics.interval import advised_after_ms
 from advisor.metrics.latency import Mixture, mixture, mixture_medians, mixture_quantiles, record_latency_ms
@@ -144,7 +144,9 @@ def gains(saves: Saves, window: Window) -> Gains | Missing:
         return before
     assert isinstance(now, Quantiles)
     (surely, possibly), waits = waits_follow(window), not _may_follow(window)
-    cuts = [(saved.high, not waits, waits), (saved.low, surely, True), (saved.high, possibly, True)]
+    apart = median(window.batches["interval_ms"] / np.fmax(window.batches["input_rows"], 1.0))
+    idle = possibly and sure(window, "trigger_execution_ms") - saved.high < apart  # the next record comes later then
+    cuts = [(saved.high, not waits, waits), (saved.low, surely, True), (saved.high, possibly, not idle)]
     if saved.expected is not None:
         cuts += [(saved.expected, surely, True), (saved.expected, possibly, True)]
     most, low, high, *likely = gained(now.p50, before, cuts, saves, window)
