@@ -45,6 +45,7 @@ def told(folder: Path, log: bytes) -> pd.DataFrame:
 
 
 COUNTED = "DV001/count-then-wait-4.3.0/driver-ms.log.gz"
+SECONDS = "LG001/rate-to-noop-4.3.0/driver.log.gz"
 HUDI = "SK005/hudi-sink-3.5.9/driver-ms.log.gz"
 FINE = "LG001/structured-log-4.0.0/structured.log.gz"
 
@@ -347,6 +348,70 @@ def test_lines_of_a_pattern_layout() -> None:
     wanted = [("DAGScheduler", b"Got job 5"), ("DeltaSink", b"Wrote 2 files"), ("DAGScheduler", b"looking")]
     assert lines(text) == wanted
     assert lines(b"nothing of this kind\n") == []
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [
+        "{time} {level} org.apache.spark.{name}: ", "{time} {level} o.a.s.{name} - ", "{time} {level:5} {name}:42: ",
+        "{time} {level} [{thread}] {name}: ", "[{thread}] {time} {level} {name}: ", "{level}|{name:16}|",
+        "{time} [{thread}] {level:5} {name}: ", "{time} {level:5} scheduler.{name}: [{thread}]: ",
+        "pod-7 {time} [{level}] {name} - ",
+    ],
+)  # fmt: skip
+def test_lines_in_which_names_stand_in_no_column(layout: str) -> None:
+    written = [
+        ("INFO", "dag-scheduler-event-loop", "DAGScheduler", "Registering RDD 5"),
+        ("INFO", "dag-scheduler-event-loop", "DAGScheduler", "Got job 5 (start at x) with 1 output partitions"),
+        ("INFO", "stream", "SparkContext", "Created broadcast 22 from broadcast at DAGScheduler.scala:2796"),
+        ("ERROR", "stream", "DeltaSink", "Wrote 2 files"),
+        ("WARN", "stream", "OtherSink", "Wrote 2 files"),
+    ]
+    text = "\n".join(
+        layout.format(time="26/11/21 09:34:29", level=level, thread=thread, name=name) + message
+        for level, thread, name, message in written
+    )
+    wanted = [(name, message.encode()) for _, _, name, message in written if name in ("DAGScheduler", "DeltaSink")]
+    assert lines(text.encode()) == wanted
+
+
+def test_a_thread_whose_name_holds_brackets() -> None:
+    text = (
+        b"09:34:29 [dag-scheduler-event-loop] INFO DAGScheduler: Got job 5\n"
+        b"09:34:29 [stream execution thread for q [id = 1, runId = 2]] INFO DeltaSink: Wrote 2 files\n"
+    )
+    assert lines(text) == [("DAGScheduler", b"Got job 5"), ("DeltaSink", b"Wrote 2 files")]
+
+
+def applications(*layouts: str) -> bytes:
+    messages = ("SparkContext: Running Spark version 4.3.0", "DAGScheduler: Got job 5", "DeltaSink: Wrote 2 files")
+    other = " INFO MemoryStore: Block broadcast_1 stored as values in memory\n" * 100
+    return "".join(other + layout + message + "\n" for layout in layouts for message in messages).encode()
+
+
+@pytest.mark.parametrize(
+    "layouts",
+    [
+        ("26/11/21 09:34:29 INFO ", "26/11/21 09:34:29.123 INFO "), ("26/11/21 09:34:29 INFO org.", "09:34 [x] INFO "),
+        ("09:34 INFO ", "26/11/21 09:34:29 INFO ", "09:34 INFO "), ("09:34 INFO ", "09:34 INFO "),
+    ],
+)  # fmt: skip
+def test_each_application_has_its_own_layout(layouts: tuple[str, ...]) -> None:
+    own = [("DAGScheduler", b"Got job 5"), ("DeltaSink", b"Wrote 2 files")]
+    found = [(logger, message) for logger, message in lines(applications(*layouts)) if logger != "SparkContext"]
+    assert found == own * len(layouts)
+
+
+@pytest.mark.parametrize("logs", [(SECONDS, COUNTED), (COUNTED, SECONDS)])
+@pytest.mark.parametrize("begins", [b"Running Spark version", b"Any other line"])
+def test_logs_of_two_clocks_behind_each_other(tmp_path: Path, logs: tuple[str, str], begins: bytes) -> None:
+    for age, sample in enumerate(logs):
+        (tmp_path / f"driver.log.{2 - age}").write_bytes(unpacked(sample).replace(b"Running Spark version", begins))
+    expected = pd.concat([advisor.read_stages(SAMPLES / sample, parts=True) for sample in logs])
+    found = advisor.read_stages(tmp_path, parts=True)
+    keys = ["run_id", "batch_id"]
+    expected, found = (parts.drop(columns="log").set_index(keys).sort_index() for parts in (expected, found))
+    pd.testing.assert_frame_equal(found, expected, check_like=True)
 
 
 def test_lines_of_a_structured_layout() -> None:

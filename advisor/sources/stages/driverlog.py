@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from advisor.sources.stages.jobbatches import Applications, Events, between, settle
 from advisor.sources.stages.loggedjobs import Moment
-from advisor.sources.stages.loglines import LogLines
+from advisor.sources.stages.loglines import BEGINS, CONTEXT, LogLines
 from advisor.sources.stages.scheduler import BEGINNINGS, DeltaLog, Scheduler
 from advisor.sources.stages.sinklines import Notes
 from advisor.stages import Work
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from advisor.sources.harvest import Stretch
 
-_CONTEXT, _BEGINS = "SparkContext", b"Running Spark version"
-"""The logger and the message with which an application begins."""
 _JOB_BEGINS = b"Got "
 
 
@@ -31,16 +29,15 @@ class DriverLog(Applications):
 
     def __init__(self, log: str) -> None:
         self._log = log
-        self._moment = Moment()
-        super().__init__(_Application(log, self._moment))
-        self._lines = LogLines((_CONTEXT, *self._now.readers), {_CONTEXT: {b"Runn"}, **BEGINNINGS})
+        super().__init__(_Application(log))
+        self._lines = LogLines((CONTEXT, *self._now.readers), {CONTEXT: {b"Runn"}, **BEGINNINGS})
         self._before = b""
         self._doubled = False
         """Whether two appenders wrote each line of the log."""
 
     def read(self, window: Stretch, resume: int, file: str) -> None:
         """Read the lines of a window of this file up to `resume`."""
-        moment, lines = self._moment, self._lines
+        lines = self._lines
         for logger, text, message, number, place in lines.read(
             window, resume, self._files.setdefault(file, len(self._files))
         ):
@@ -48,23 +45,25 @@ class DriverLog(Applications):
                 self._doubled = self._doubled or text.startswith(_JOB_BEGINS, message)
                 if self._doubled:
                     continue
-            self._before, moment.fine, moment.utc = text, lines.clock.fine, lines.clock.utc
-            moment.number, moment.place = number, place
-            if moment.fine and (time := lines.clock.time(text)) is not None:
+            self._before, clock = text, lines.clock
+            begins = logger == CONTEXT and text.startswith(BEGINS, message)
+            if begins or (clock.fine != self._now.moment.fine and self._now.held):  # an application keeps its layout
+                self._begin(_Application(self._log, self._now.scheduler.begun), place)
+            moment = self._now.moment
+            moment.fine, moment.utc, moment.number, moment.place = clock.fine, clock.utc, number, place
+            if moment.fine and (time := clock.time(text)) is not None:
                 moment.now = time
             if reader := self._now.readers.get(logger):
                 reader(text, message)
-            elif text.startswith(_BEGINS, message):
-                self._begin(_Application(self._log, moment, self._now.scheduler.begun), place)
 
 
 class _Application:
     """One application in a driver's log."""
 
-    def __init__(self, log: str, moment: Moment, begun: int = 0) -> None:
-        """`moment`: where the log is read; `begun`: how many jobs of it began before."""
-        delta = DeltaLog()
-        self._moment = moment
+    def __init__(self, log: str, begun: int = 0) -> None:
+        """`begun`: how many jobs of the log began before."""
+        delta, moment = DeltaLog(), Moment()
+        self.moment = moment
         self._work = Work(log, "driver_log", clock=False)
         self.scheduler = Scheduler(self._work, moment, delta, begun)
         self._notes = Notes(self.scheduler, moment, delta)
@@ -83,16 +82,16 @@ class _Application:
         count, until = events.over(self.scheduler.jobs)
         self.scheduler.hand_over()
         taken, notes = self.scheduler.take(count), self._notes.take(until)
-        since = min((job.start for job in self.scheduler.jobs), default=self._moment.now)
+        since = min((job.start for job in self.scheduler.jobs), default=self.moment.now)
         work = self._work.take(taken, self.scheduler.jobs, since)
-        work.clock = self._moment.fine
-        settle(work, taken, notes, events, shift=not self._moment.utc)
+        work.clock = self.moment.fine
+        settle(work, taken, notes, events, shift=not self.moment.utc)
         return [work], between(batches, files, until)
 
     def finish(self, events_of: Callable[[], Events]) -> Work:
         """Return all of it; `events_of` gives its events."""
         self.scheduler.hand_over()
-        self._work.clock = self._moment.fine
-        settle(self._work, self.scheduler.jobs, self._notes.notes, events_of(), shift=not self._moment.utc)
+        self._work.clock = self.moment.fine
+        settle(self._work, self.scheduler.jobs, self._notes.notes, events_of(), shift=not self.moment.utc)
         self.scheduler.settle_waits()
         return self._work

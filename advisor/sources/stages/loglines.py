@@ -15,7 +15,24 @@ from advisor.sources.stages.loggedjobs import Place
 
 _KNOWN = b"DAGScheduler"
 """The logger whose first line shows the layout of all lines: each batch has lines of it."""
-_BEFORE = re.compile(rb"[^{]{0,200}?(?=DAGScheduler: )")
+CONTEXT, BEGINS = "SparkContext", b"Running Spark version"
+"""The logger and the message with which an application begins, perhaps in another layout."""
+_GAP = 4096
+"""Bytes without a wanted line in which an application may begin."""
+_BEFORE = re.compile(rb"[^{[]{0,200}?(?: |^)[A-Z]{4,5} +(?=DAGScheduler: [^[])")
+"""What stands before the name in Spark's own layouts, in which all names begin in one column."""
+_HEAD_OF_JOB = re.compile(rb"[^{]{0,200}?DAGScheduler\W[^{]{0,200}?(?=Got (?:map stage )?job \d)")
+_PARTS_OF_HEAD = re.compile(
+    rb"(?P<thread>\[[^]]*\])|(?P<name>[\w$.]*DAGScheduler *)|(?P<word>[A-Za-z]+)|(?P<number>\d+)|(?P<space> +)|."
+)
+_FORMS = {
+    "thread": rb"\[[^][\n]{0,300}(?:\[[^][\n]{0,300}\][^][\n]{0,300}){0,3}\]",
+    "name": rb"(?:[\w$]{1,100}\.){0,20}([\w$]{1,200}) {0,40}",
+    "word": rb"[A-Za-z]{1,20}",
+    "number": rb"\d{1,20}",
+    "space": rb" {1,40}",
+}
+"""What stands in other lines for a part of a line's head in any other layout; all else stands in each line."""
 _LETTERS = 8
 """So many letters of a logger's name are compared."""
 _AT_END = len('"}')
@@ -37,7 +54,10 @@ Line = tuple[str, bytes, int, int, Place]
 
 
 class LogLines:
-    """Finds lines by where all lines of the log have their logger's name; none before the first of the scheduler."""
+    """Finds lines by the layout of the log; none before the first of the scheduler.
+
+    A new file, and a new application, may have another layout.
+    """
 
     def __init__(self, loggers: Iterable[str], beginnings: Mapping[str, Set[bytes]]) -> None:
         """`loggers`: short names of the classes whose lines are wanted.
@@ -51,9 +71,13 @@ class LogLines:
         self._names: dict[bytes, str] = {}
         self._words = np.empty(0, np.uint64)
         """The wanted names as numbers."""
+        self._file, self._unsure = -1, True
+        """The file that is read, and whether its next line of the scheduler shows its layout."""
         self._structured = False
         self._column = 0
         """Where the name begins: behind the line's beginning, or in a structured log before its end."""
+        self._head: re.Pattern[bytes] | None = None
+        """What stands before the message, where names do not begin in one column."""
         self._before = 0
         """Lines of the log that were read."""
 
@@ -63,66 +87,106 @@ class LogLines:
         text, begin, end = (window.buffer, window.begin, resume)
         if wrapped is not None:
             text, begin, end = wrapped.text, 0, len(wrapped.text)
-        if not self._learn(text, begin, end):
+        self._file, self._unsure = file, self._unsure or file != self._file
+        self._learn(text, begin, end)
+        if not self._names:
             return
         for number, start, stop, place in self._lines(text, begin, end):
-            logger = self._names[text[place : place + _LETTERS]]
-            line, message = text[start:stop], self._column + len(logger) + 2
-            if self._structured:
+            logger = self._names.get(text[place : place + _LETTERS])
+            line, message = text[start:stop], place - start
+            if logger is None:
+                logger = CONTEXT
+            elif self._structured:
                 line = line[max(0, line.find(_OBJECT)) :]
                 message = line.find(_MESSAGE) + len(_MESSAGE)
+            else:
+                message = head.end() if self._head and (head := self._head.match(line)) else message + len(logger) + 2
             beginnings = self._beginnings.get(logger)
             if beginnings is None or line[message : message + 4] in beginnings:
                 at = start if wrapped is None else wrapped.origin(start)
                 yield logger, line, message, number, (file, window.base + at)
 
-    def _learn(self, text: Buffer, begin: int, end: int) -> bool:
-        """Return whether the layout is known, as far as this text shows it."""
-        at = -1 if self._names else text.find(_KNOWN, begin, end)
-        while at >= 0 and not self._names:
+    def _learn(self, text: Buffer, begin: int, end: int) -> None:
+        """Learn the layout, as far as this text shows it."""
+        at = text.find(_KNOWN, begin, end) if self._unsure else -1
+        while at >= 0 and self._unsure:
             stop = text.find(b"\n", at, end)
             self._learn_from(bytes(text[max(begin, text.rfind(b"\n", begin, at) + 1) : stop if stop >= 0 else end]))
             at = text.find(_KNOWN, at + 1, end)
-        return bool(self._names)
 
     def _learn_from(self, line: bytes) -> None:
-        if _OBJECT in line and line.endswith((b'"logger":"DAGScheduler"}', b'"logger":"DAGScheduler"}\r')):
-            self._structured, self.clock = True, Clock(line[line.find(_OBJECT) :])
+        structured = _OBJECT in line and line.endswith((b'"logger":"DAGScheduler"}', b'"logger":"DAGScheduler"}\r'))
+        head = None
+        if structured:
+            line = line[line.find(_OBJECT) :]
             self._column = _AT_END + _LETTERS + line.endswith(b"\r")
         elif before := _BEFORE.match(line):
-            self._column, self.clock = len(before[0]), Clock(line)
+            self._column = len(before[0])
+        elif found := _HEAD_OF_JOB.match(line):
+            parts = (
+                _FORMS.get(part.lastgroup or "") or re.escape(part[0]) for part in _PARTS_OF_HEAD.finditer(found[0])
+            )
+            head = re.compile(b"(?m)^" + b"".join(parts))
         else:
             return
-        for logger in self._loggers:
-            name = f'"{logger}'.encode()[-_LETTERS:] if self._structured else f"{logger}: ".encode()[:_LETTERS]
-            self._names[name] = logger
+        self._structured, self._head, self.clock, self._unsure = structured, head, Clock(line), False
+        part = slice(-_LETTERS, None) if structured else slice(_LETTERS)
+        self._names = {logger.encode()[part]: logger for logger in self._loggers}
         self._words = np.array([int.from_bytes(name, "little") for name in self._names], np.uint64)
 
     def _lines(self, text: Buffer, begin: int, end: int) -> Iterator[tuple[int, int, int, int]]:
-        """Yield (how many lines stand before it, where it begins, where it ends, where its logger stands) of lines."""
-        for first, last in _pieces(text, begin, end):
-            piece = np.frombuffer(cast(bytes, text), np.uint8, last - first, first)
+        """Yield (how many lines stand before it, where it begins, where it ends, where its logger stands) of lines.
+
+        Of a line with which an application begins in another layout: where its message stands.
+        """
+        while begin < end:
+            last = _piece(text, begin, end)
+            piece = np.frombuffer(cast(bytes, text), np.uint8, last - begin, begin)
             stops = np.flatnonzero(piece == _NEWLINE)
             if piece[-1] != _NEWLINE:
                 stops = np.append(stops, len(piece))
             starts = np.append(0, stops[:-1] + 1)
-            places = stops - self._column if self._structured else starts + self._column
-            wanted = np.flatnonzero((places >= starts) & (places + _LETTERS <= stops))
-            words = np.ndarray((max(0, len(piece) - _LETTERS + 1),), "<u8", piece, strides=(1,))
-            wanted = wanted[np.isin(words[places[wanted]], self._words)]
-            columns = (first + column[wanted] for column in (starts, stops, places))
+            wanted, places = self._wanted(text, begin, piece, starts, stops)
+            new = _application(text, begin, np.append(starts[wanted], len(piece)), np.append(0, stops[wanted]))
+            if new >= 0:
+                row = int(np.searchsorted(starts, new - begin, "right")) - 1
+                before = wanted < row
+                wanted, places = np.append(wanted[before], row), np.append(places[before], new - begin)
+                last = int(begin + stops[row] + 1)
+            columns = (begin + column for column in (starts[wanted], stops[wanted], places))
             yield from zip((self._before + wanted).tolist(), *(each.tolist() for each in columns), strict=True)
-            self._before += len(stops)
+            self._before += len(stops) if new < 0 else row + 1
+            begin = last
+            if new >= 0:
+                self._unsure = True
+                self._learn(text, begin, end)
+
+    def _wanted(
+        self, text: Buffer, begin: int, piece: np.ndarray, starts: np.ndarray, stops: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return which lines of a piece are wanted, and where in it their loggers stand."""
+        if self._head:
+            heads = (found.start(1) for found in self._head.finditer(cast(bytes, text), begin, begin + len(piece)))
+            places = np.array([at for at in heads if text[at : at + _LETTERS] in self._names], np.int64) - begin
+            return np.searchsorted(starts, places, "right") - 1, places
+        places = stops - self._column if self._structured else starts + self._column
+        wanted = np.flatnonzero((places >= starts) & (places + _LETTERS <= stops))
+        words = np.ndarray((max(0, len(piece) - _LETTERS + 1),), "<u8", piece, strides=(1,))
+        wanted = wanted[np.isin(words[places[wanted]], self._words)]
+        return wanted, places[wanted]
 
 
-def _pieces(text: Buffer, begin: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield (begin, end) of stretches of whole lines."""
-    while begin < end:
-        stop = min(begin + _PIECE, end)
-        if stop < end:
-            stop = text.rfind(b"\n", begin, stop) + 1 or text.find(b"\n", stop, end) + 1 or end
-        yield begin, stop
-        begin = stop
+def _piece(text: Buffer, begin: int, end: int) -> int:
+    """Return where a stretch of whole lines ends."""
+    stop = min(begin + _PIECE, end)
+    return stop if stop == end else text.rfind(b"\n", begin, stop) + 1 or text.find(b"\n", stop, end) + 1 or end
+
+
+def _application(text: Buffer, begin: int, starts: np.ndarray, stops: np.ndarray) -> int:
+    """Return where in a gap between wanted lines an application begins; -1 in none."""
+    gaps = (*np.flatnonzero(starts[:-1] - stops[:-1] > _GAP).tolist(), len(starts) - 1)
+    found = (text.find(BEGINS, begin + int(stops[gap]), begin + int(starts[gap])) for gap in gaps)
+    return next((at for at in found if at >= 0), -1)
 
 
 class Clock:
