@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from advisor.errors import InputError
 from advisor.sources.codecs import how_to_unpack, is_packed
+from advisor.sources.envelopes import export_in
 from advisor.sources.formats import HEAD, driverlog, format_of, named
 from advisor.sources.paths import Input
 from advisor.sources.random_access import Place, opened
@@ -160,9 +161,9 @@ def look(path: str, start: int, end: int) -> Look:
     """Return what [start, end) of a file and its beginning show of it."""
     try:
         with opened(path) as place:
-            head = place.read(0, HEAD)
-            form = format_of(head)
-            if form.tells or how_to_unpack(head) or is_packed(head[:16], place):
+            head = place.read(0, 1 << 20)
+            form = format_of(head[:HEAD])
+            if form.tells or how_to_unpack(head) or is_packed(head[:16], place) or export_in(head, grows=False):
                 return Look(whole=True)
             return Look(form.name, marked=not form.by_line and _marks(place, start, end))
     except (OSError, InputError):

@@ -206,6 +206,11 @@ def export_in(raw: bytes, grows: bool) -> Octets | Whole | None:
     return Whole() if lines else None
 
 
+def is_export(raw: bytes) -> bool:
+    """Whether a text that begins like this has to be there as a whole before any of it can be read."""
+    return isinstance(export_in(raw, True) or export_in(raw, False), Whole)
+
+
 def _has_octets(raw: bytes) -> bool:
     """Whether lines of journald's are in octets."""
     found = _OCTETS.search(raw) if b'"MESSAGE"' in raw else None

@@ -19,7 +19,8 @@ import pyarrow.compute as pc
 from advisor.batches import SCHEMA, Broken, Chunks, Doing, Reading, table_of_sightings
 from advisor.errors import InputError, UsageError
 from advisor.sources import saved
-from advisor.sources.codecs import NOT_READ, PACKED_HEAD, Source, Torn, blocks, how_to_unpack, is_packed
+from advisor.sources.codecs import NOT_READ, Source, Torn, blocks, how_to_unpack, is_packed
+from advisor.sources.envelopes import is_export
 from advisor.sources.files import read
 from advisor.sources.formats import HEAD
 from advisor.sources.harvest import Stretch
@@ -206,10 +207,10 @@ def followed(paths: Sequence[str], *, stages: bool) -> Following | Watched:
 def _followed(one: Input) -> _Plain | _Packed:
     try:
         with Path(one.path).open("rb") as file:
-            head = file.read(PACKED_HEAD)
+            head = file.read(HISTORY)
     except OSError as error:
         raise InputError(one.path, why(error), "give files that can be read") from None
-    if is_packed(head[:16]) or saved.is_saved(one.path):
+    if is_packed(head[:16]) or saved.is_saved(one.path) or is_export(head):
         return _Packed(one)
     if (give := how_to_unpack(head)) and one.named:
         raise InputError(shown(one.path), NOT_READ, give)
@@ -340,7 +341,7 @@ class _Plain:
             self._scan.feed(Stretch(self._buffer, 0, 0, final=True))
             self._short = self._chunks.take()
             return
-        if self._short:
+        if self._size - len(block) < HEAD:
             self._short = []
             self._scan_anew()
         window = Stretch(self._buffer, self._base, self._begin, final=False)
@@ -359,7 +360,7 @@ class _Plain:
 
 
 class _Packed:
-    """A compressed file or a saved one, which is read as a whole whenever it has changed."""
+    """A compressed file, a saved one or an export, which is read as a whole whenever it has changed."""
 
     def __init__(self, one: Input) -> None:
         self.path = one.path

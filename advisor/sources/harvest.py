@@ -119,7 +119,7 @@ class Harvest:
 
         `kept`: where in the file a record must begin; then the lines of broken ones are not counted.
         """
-        self._kept = kept
+        self.kept = kept
         self.file = file
         self.log = log
         self.runs = runs
@@ -161,7 +161,7 @@ class Harvest:
     def move(self, window: Stretch) -> None:
         """From now on positions are those in `window`."""
         self.flush()
-        if window.whole is None and self._kept is None:
+        if window.whole is None and self.kept is None:
             self._lines.leave(self._window.buffer, self._window.base, window.base)
         self._window = window
         since = max(window.begin, self._moved - window.base)
@@ -179,7 +179,7 @@ class Harvest:
 
     def add_many(self, events: Sequence[Progress], starts: Sequence[int], ends: Sequence[int]) -> None:
         """Keep events that stand at [start, end) of the window, in order; some hundreds at a time are best."""
-        base, kept = self._window.base, self._kept
+        base, kept = self._window.base, self.kept
         if kept is not None and not all(inside := [base + start in kept for start in starts]):
             events = list(compress(events, inside))
             starts, ends = list(compress(starts, inside)), list(compress(ends, inside))
@@ -219,7 +219,7 @@ class Harvest:
         elif not listed and partial in self._unlisted:
             self._unlisted[partial] = self._unlisted[partial].and_more(1)
         else:
-            line = self._lines.number(self._window, start) if self._kept is None else LINE_UNKNOWN
+            line = self._lines.number(self._window, start) if self.kept is None else LINE_UNKNOWN
             found = Broken(self.file, start + self._window.base, line, reason, lacks)
             if listed:
                 self._listed.append(found)
@@ -227,7 +227,7 @@ class Harvest:
                 self._unlisted[partial] = found
 
     def _keeps(self, start: int) -> bool:
-        return self._kept is None or self._window.base + start in self._kept
+        return self.kept is None or self._window.base + start in self.kept
 
     def so_far(self) -> pa.Table:
         """The rows of all events of this file and those before it."""

@@ -8,7 +8,7 @@ from advisor.batches import Broken, Chunks
 from advisor.errors import InputError
 from advisor.facts import Sighting
 from advisor.sources.codecs import NOT_READ, PACKED_HEAD, Torn, how_to_unpack
-from advisor.sources.envelopes import IN_PART, TOO_LARGE, Octets, Whole, export_in, exported, is_document
+from advisor.sources.envelopes import IN_PART, TOO_LARGE, Octets, Whole, export_in, exported, is_export
 from advisor.sources.formats import HEAD, Format, format_of, records
 from advisor.sources.harvest import Harvest, Stretch
 from advisor.sources.opening import HISTORY, read_windows, rest_of
@@ -92,10 +92,12 @@ class Scan:
     def feed(self, window: Stretch) -> int:
         """Read a window; return how far it was read: the next window begins with the rest."""
         self.position = window.base + len(window.buffer)
-        if self._export is None and (self._grows or self._format is None):
-            if window.final and not window.base and (text := exported(window.buffer[:])) is not None:
+        first = self._grows or self._format is None
+        may_turn = b'"MESSAGE"' in self.head or not self.harvest.marked  # into an export, where it is a text
+        if self._export is None and (first or (may_turn and self._format and not self._format.by_line)):
+            if first and window.final and not window.base and (text := exported(window.buffer[:])) is not None:
                 return self._read(Stretch(text, 0, 0, final=True, whole=text))
-            self._export = None if window.final else export_in(window.buffer[:], self._grows)
+            self._export = None if first and window.final else export_in(window.buffer[:], self._grows or not first)
             self._rest = Stretch(b"", window.base + window.begin, 0, False)
         if self._export is None:
             return self._read(window)
@@ -111,7 +113,7 @@ class Scan:
             self.head = bytes(window.buffer[:_HEAD])
             self._unpack = how_to_unpack(bytes(window.buffer[:PACKED_HEAD]))
             self._format = format_of(bytes(window.buffer[:HEAD]))
-            if not window.final and is_document(window.buffer):
+            if self._grows and not window.final and is_export(window.buffer[:]):
                 self.harvest.add_broken(0, IN_PART)
         resume = self._format.reads(window.buffer, window.begin, window.final, self.harvest)
         if self._look:

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import advisor
+from advisor.cluster.units import look
 from advisor.sources import envelopes, random_access
 from advisor.sources.envelopes import IN_PART, TOO_LARGE, exported, unwrapped
 from advisor.sources.following import Following
@@ -43,6 +44,8 @@ LAYOUTS = {
     "docker, spaced": as_lines(LINES, f'{{ "log": TEXT, "stream": "stderr", "time": "{WHEN}" }}', end="\n"),
     "journald": as_lines(LINES, '{"__REALTIME_TIMESTAMP":"1763835429123456","MESSAGE":TEXT,"_PID":"12"}'),
     "journald, octets": "".join(json.dumps({"_PID": "12", "MESSAGE": list(line.encode())}) + "\n" for line in LINES),
+    "journald, octets at last": as_lines(LINES[:-400], '{"_PID":"12","MESSAGE":TEXT}')
+    + "".join(json.dumps({"_PID": "12", "MESSAGE": list(line.encode())}) + "\n" for line in LINES[-400:]),
     "fluentd": as_lines(LINES, '{"log":TEXT,"stream":"stderr"}', prefix="2026-11-22 18:17:09 +0000 kube.var.log: "),
     "fluent-bit, entries": as_lines(ENTRIES, '{"date":1763835429.12,"log":TEXT,"kubernetes":{"pod":"x"}}'),
     "GCP, lines": as_lines(LINES, f'{{"textPayload":TEXT,"timestamp":"{WHEN}"}}'),
@@ -96,8 +99,11 @@ def test_a_wrapped_log_says_what_the_plain_one_says(tmp_path: Path, text: str, p
 @pytest.mark.parametrize(
     "prefix", ["driver-{}-1  | ", "[pod/driver-{}/spark] ", "driver-{} spark ", "\x1b[32mdriver-{} |\x1b[0m "]
 )
-@pytest.mark.parametrize("chunk", [1, 7])
-def test_lines_of_two_containers_make_no_batches_of_both(tmp_path: Path, prefix: str, chunk: int) -> None:
+@pytest.mark.parametrize(("chunk", "before"), [(1, 0), (7, 0), (7, 2000)])
+def test_lines_of_two_containers_make_no_batches_of_both(
+    tmp_path: Path, prefix: str, chunk: int, before: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(random_access, "STEP", 70_001 if before else random_access.STEP)
     of_a, of_b = ([prefix.format(name) + line for line in LINES] for name in "ab")
     of_b = [re.sub('(Id" : )"....', r'\1"beef', line).replace('"id" : "', '"id" : "b') for line in of_b]
     pieces = ((of_a[at : at + chunk], of_b[at : at + chunk]) for at in range(0, len(LINES), chunk))
@@ -105,15 +111,17 @@ def test_lines_of_two_containers_make_no_batches_of_both(tmp_path: Path, prefix:
     kept = ["id", "run_id", "batch_id", "input_rows", "trigger_execution_ms", "add_batch_ms"]
     tables = []
     for name, lines in (("mixed", mixed), ("apart", of_a + of_b)):
-        (tmp_path / name).write_text("\n".join(lines) + "\n")
+        (tmp_path / name).write_text(
+            "26/11/22 18:17:09 INFO A: words of other kinds\n" * before + "\n".join(lines) + "\n"
+        )
         tables.append(advisor.read_progress(tmp_path / name)[kept].to_dict("records"))
     assert tables[0] == tables[1]
     assert len({str(row) for row in tables[0]}) == 2 * TEXT.count("made progress")
 
 
 LARGE = (
-    "journald, octets", "GCP, a document", "CloudWatch, indented", "CloudWatch Insights", "newest first",
-    "newest first, plain", "two lists of one name", "Elasticsearch", "CSV, a row for each line",
+    "journald, octets", "journald, octets at last", "GCP, a document", "CloudWatch, indented", "CloudWatch Insights",
+    "newest first", "newest first, plain", "two lists of one name", "Elasticsearch", "CSV, a row for each line",
 )  # fmt: skip
 
 
@@ -124,6 +132,7 @@ def test_an_export_of_many_windows_says_what_the_plain_log_says(
     monkeypatch.setattr(random_access, "STEP", 70_001)
     (tmp_path / "driver.log").write_text(LAYOUTS[name])
     assert read(tmp_path / "driver.log") == plain
+    assert look(str(tmp_path / "driver.log"), 1000, 2000).whole
 
 
 @pytest.mark.parametrize("cut", ["too large", "cut off"])
@@ -142,12 +151,19 @@ def test_an_export_that_is_not_read_to_its_end_is_named(
     assert found.broken or found.partial
 
 
-@pytest.mark.parametrize("name", ["GCP, a document", "CloudWatch, get-log-events", "Elasticsearch"])
-def test_an_export_that_is_watched_is_named(tmp_path: Path, name: str) -> None:
-    (tmp_path / "whole").write_text(LAYOUTS[name])
-    following = Following([str(tmp_path / "whole")])
+@pytest.mark.parametrize("name", ["GCP, a document", "Elasticsearch", "CSV, a row for each line", "newest first"])
+@pytest.mark.parametrize("begun", [0, 1000])
+def test_an_export_that_is_watched_is_read_or_named(tmp_path: Path, name: str, begun: int) -> None:
+    path = tmp_path / "export"
+    path.write_text(LAYOUTS[name][:begun])
+    following = Following([str(path)] if begun else [])
     following.poll()
-    assert following.reading().broken[0].reason == IN_PART
+    path.write_text(LAYOUTS[name])
+    following = following if begun else Following([str(path)])
+    following.poll()
+    found = following.reading()
+    assert [one.reason for one in found.broken][:1] == [IN_PART] * bool(begun)
+    assert begun or found.events == TEXT.count("made progress")
     following.close()
 
 

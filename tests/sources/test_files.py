@@ -7,6 +7,7 @@ import json
 import lzma
 import os
 import random
+import re
 import subprocess
 import sys
 import threading
@@ -25,7 +26,7 @@ from advisor.errors import InputError
 from advisor.sources import codecs, files, harvest, opening, paths, random_access
 from advisor.sources.codecs import Source, Torn, blocks
 from advisor.sources.following import Following
-from advisor.sources.formats import driverlog
+from advisor.sources.formats import driverlog, text
 from advisor.sources.harvest import Harvest, Stretch
 from advisor.sources.paths import log_of
 from advisor.views.terminal import report_as_text
@@ -563,6 +564,19 @@ def test_a_plain_file_in_windows_gives_what_it_gives_in_one(
     found = files.read([path])
     assert (found.events, found.duplicates, found.broken) == (whole.events, whole.duplicates, whole.broken)
     assert found.sightings.equals(whole.sightings)
+
+
+@pytest.mark.parametrize(
+    "appended", [log(form=compact, words=""), event_log(), "\n".join(map(pretty, made())).encode()]
+)
+def test_what_another_program_appended_behind_many_lines_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, appended: bytes
+) -> None:
+    monkeypatch.setattr(random_access, "STEP", 4_000)
+    monkeypatch.setattr(text, "MIXED", 0)
+    later = re.sub(rb'("batchId" ?: ?)1', rb"\g<1>2", appended)
+    found = reading(tmp_path, log() + b"INFO nothing\n" * 1_000 + later)
+    assert (found.events, found.broken) == (6, ())
 
 
 def test_a_compressed_log_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

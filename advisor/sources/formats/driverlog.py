@@ -13,6 +13,7 @@ import msgspec
 from advisor.batches import FRESH_EVENTS
 from advisor.progress import UNUSUAL, Broken, Progress, decode, decode_usual
 from advisor.sources.envelopes import unwrapped
+from advisor.sources.formats import records
 from advisor.sources.formats.records import LONGEST_EVENT, find_events, has_anchor, keep, keep_early
 from advisor.sources.harvest import Buffer, Harvest, find, places
 
@@ -46,6 +47,8 @@ def read(buffer: Buffer, begin: int, final: bool, harvest: Harvest) -> int:
     processor's cache. No event reaches the next marker.
     """
     stretches = list(pairwise([*places(buffer, MARKER, begin), len(buffer)]))
+    if not stretches and harvest.kept is None and find(buffer, b'"durationMs', begin) >= 0:
+        return records.read(buffer, begin, final, harvest)  # what another program appended
     at = 0
     while at < len(stretches):
         some = stretches[at : at + FRESH_EVENTS]
