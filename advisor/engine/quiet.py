@@ -59,6 +59,8 @@ def unmet(rule: Rule, window: Window, levels: Mapping[Level, float]) -> Passed |
     if not failing:
         return passed(rule, window, levels)
     line = failing[0]
+    if line.operator == "known":  # another rule judges it
+        return _not_applicable(rule, f"{label(line.subject)}: {'not known' if line.operand else 'known'}")
     return _passed(rule, window, line.subject, line.stat, line.operand, line.operator == "below")
 
 
