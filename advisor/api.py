@@ -159,14 +159,14 @@ def follow(
         following.close()
 
 
-def refuse(paths: Paths, **asked: Any) -> None:
+def refuse(paths: Paths, save_table: str | None = None, **asked: Any) -> None:
     """Raise what `analyze`, on a cluster, raises of these before it reads anything; to be asked before one is started.
 
     `asked`: set, config, rules, last, since and until, as `analyze` takes them.
     """
     from advisor import cluster  # noqa: PLC0415
 
-    cluster.refuse(_Given.of(paths, **asked).paths)
+    cluster.refuse(_Given.of(paths, **asked).paths, save_table)
 
 
 def analyze_fleet(

@@ -497,7 +497,7 @@ def test_what_spark_takes_is_a_master(master: str) -> None:
         (("no-such.log",), "no-such.log: no such file or directory"), (("-",), "a cluster cannot read standard input"),
         ((LOG, "--last", "soon"), "is not a length of time"), ((LOG, "--set", "sinc=kafka"), "sinc"),
         ((LOG, "--rules", "no-such-rules"), "no-such-rules"),
-        ((LOG, "--save-table", "http://h:1/x"), "save_table: the address of a web server; give a directory"),
+        ((LOG, "--save-table", "http://h:1/x"), "save_table: names no directory; give the one"),
         ((LOG, "--save-table", "s3a://AKIAIOSFODNN7EXAMPLE:s3cr3t-k3y@b/x"), "the address contains a credential"),
     ],
 )  # fmt: skip

@@ -134,10 +134,6 @@ def _choose_engine(options: dict[str, Any]) -> None:
             raise click.UsageError(f"--{of_one} {says}: leave out --fleet, --master and --engine spark")
     if options["save_table"] and options["engine"] == "local":
         raise click.UsageError("--save-table needs --engine spark")
-    if options["save_table"]:
-        from advisor.cluster import refuse_place
-
-        refuse_place(options["save_table"])
 
 
 def _queries(paths: tuple[str, ...], options: dict[str, Any]) -> Level | None:
@@ -207,7 +203,7 @@ def _wanted(paths: tuple[str, ...], options: dict[str, Any]) -> Iterator[dict[st
     named = {name: options[name] for name in ("config", "rules", "last", "since", "until")}
     named["set"] = facts_given(options)
     if options["engine"] == "spark":
-        refuse(paths, **named)
+        refuse(paths, options["save_table"], **named)
     with _session(options) as spark, _bar(paths) as progress:
         yield named | {"engine": options["engine"], "progress": progress, "spark": spark}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -33,6 +34,7 @@ LARGEST = 256 << 20
 SMALLEST = 4 << 20
 """Bytes of a task; between, each core gets some tasks. Each costs Spark and its Python worker 50 ms besides."""
 _TASKS_PER_CORE = 4
+_CLOSED = "latency-advisor: %d logs are read without stages; a run with stages opens only those that have grown since"
 
 
 @dataclass(frozen=True)
@@ -139,6 +141,8 @@ class _Hearing:
             closed = bool(self._saved and not self._saved.has_stages())  # what is saved was read without them
             fresh = [log for log, *some in parts if closed or any(some)]
             return planned(fresh, size, self._jobs.looks, whole=self._stages)
+        if self._saved.has_stages() and (closed := sum(any(some) for _, *some in parts)):
+            logging.getLogger(__name__).warning(_CLOSED, closed)
         last = self._saved.last_events([self._known[file.path] for _, _, longer in parts for file in longer])
         fresh = [Unit(log.log, tuple(new)) for log, new, _ in parts if new]
         units = planned(fresh, size, self._jobs.looks)

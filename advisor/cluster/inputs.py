@@ -15,6 +15,7 @@ from advisor.batches import Broken
 from advisor.cluster.reading import read_unit
 from advisor.cluster.rows import DDL, Done, Row, batches_of, done_row, noted, sparing
 from advisor.cluster.session import is_local, settings
+from advisor.cluster.tablefolder import refuse_place
 from advisor.cluster.units import File, Unit, cost, logs
 from advisor.errors import InputError
 from advisor.sources.paths import (
@@ -48,7 +49,7 @@ class Given(NamedTuple):
         return sum(map(cost, self.logs))
 
 
-def refuse(paths: Paths) -> None:
+def refuse(paths: Paths, save_table: str | None = None) -> None:
     """What is certain before a session is there: InputError for standard input, and where on this machine nothing is.
 
     Nothing is listed, opened or fetched.
@@ -57,6 +58,8 @@ def refuse(paths: Paths) -> None:
     if addresses := [path for path in named if is_address(path)]:
         raise InputError(addresses[0], "a driver's address is read on this machine", "leave out the cluster")
     refuse_missing(named)
+    if save_table is not None:
+        refuse_place(save_table)
 
 
 def given(spark: Any, paths: Paths) -> Given:

@@ -148,14 +148,14 @@ class Saved:
         return now
 
     def last_events(self, grown: Sequence[Seen]) -> dict[str, int]:
-        """Where the last saved event of each of these files begins; 0 of one with torn records: it is read whole."""
+        """Where the last saved event of each file begins; 0 with torn records, and where another one stood before."""
         frame = self._read("batches")
         if frame is None or not grown:
             return {}
         wanted = self._spark.createDataFrame([(one.path,) for one in grown], "file string")
         rows = frame.join(wanted.hint("broadcast"), "file").groupBy("file").agg({"offset": "max"}).collect()
         last, torn = {row[0]: row[1] for row in rows}, self._torn
-        sizes = {one.path: one.size for one in grown if one.path not in torn}
+        sizes = {one.path: one.size for one in grown if one.path not in torn and one.path not in self._apart}
         return {path: offset for path, offset in last.items() if offset < sizes.get(path, 0)}
 
     def add(self, batches: Any, sightings: Any, partitions: int, again: set[str]) -> None:

@@ -27,10 +27,8 @@ _WOULD_DO = "give a directory that can be written"
 
 def refuse_place(place: str) -> None:
     """UsageError for what names no directory, InputError for an address with a credential."""
-    if "\0" in place or not place.strip():
+    if "\0" in place or not place.strip() or is_address(place):
         raise UsageError("save_table", "names no directory", "give the one in which the tables are to stand")
-    if is_address(place):
-        raise UsageError("save_table", "the address of a web server", _WOULD_DO)
     if is_url(place):
         refuse_credential(place)
 

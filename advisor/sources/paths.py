@@ -100,9 +100,7 @@ def holds_credential(url: str) -> bool:
 def refuse_credential(url: str) -> None:
     """InputError, which does not show it, for an address with a credential."""
     if holds_credential(url):
-        raise InputError(
-            redact(url), "the address contains a credential", "remove it: credentials come from the environment"
-        )
+        raise InputError(redact(url), "the address contains a credential", "remove it: the environment gives it")
 
 
 def log_of(path: str) -> str:

@@ -69,6 +69,15 @@ def test_what_is_new_is_added(save: Any, logs: Path, stages: bool) -> None:
     ]
 
 
+@pytest.mark.slow
+def test_logs_that_are_read_without_stages_are_told(save: Any, logs: Path, caplog: Any) -> None:
+    save()
+    assert caplog.text == ""
+    (logs / "other.jsonl").write_bytes(json_lines().replace(b"33333333", b"44444444"))
+    save(stages=False)
+    assert "1 logs are read without stages" in caplog.text
+
+
 def test_a_rotated_log_adds_only_what_it_has_grown(save: Any, logs: Path) -> None:
     save()
     (logs / "driver.log").rename(logs / "driver.log.1")
