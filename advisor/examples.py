@@ -14,6 +14,7 @@ import pyarrow as pa
 from advisor.batches import Inside, RunBatches, build
 from advisor.catalogue import Example, Rule
 from advisor.catalogue.example import Every
+from advisor.catalogue.traces import done_besides
 from advisor.contract import Passed
 from advisor.engine import Finding, Skipped, judge_rule
 from advisor.engine.conditions import ask, ask_all
@@ -61,7 +62,8 @@ def _window(example: Example) -> Window:
     decoded = [decode(json.dumps(event).encode()) for event in events]
     table = build(decoded, range(len(events)), "example", "example")
     batches = RunBatches(table, inside(example, table["batch_id"].to_pylist()))[_RUN] if events else table
-    return run_window(batches, _without(settle([], {}, computed(batches), user=example.facts), example.unknown))
+    judged = run_window(batches, _without(settle([], {}, computed(batches), user=example.facts), example.unknown))
+    return judged.with_facts(judged.facts.having(**done_besides(judged)))
 
 
 def _without(facts: Facts, unknown: Iterable[str]) -> Facts:

@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 import advisor
+from advisor.catalogue.traces import forms
 from advisor.progress.partial import Fragment
 from advisor.redaction import hide
 from advisor.sources.formats.records import cleared, opens_at
@@ -42,7 +43,7 @@ REPEATS = ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT")
 
 
 def patterns() -> dict[str, re.Pattern[Any]]:
-    """The patterns that the package's modules hold, by module, name and number, and those of rules/errors.yaml."""
+    """The patterns of the package's modules, by module, name and number, and of rules/errors.yaml and traces.yaml."""
     found: dict[int, tuple[str, re.Pattern[Any]]] = {}
     for name in (module.name for module in pkgutil.walk_packages(advisor.__path__, "advisor.")):
         if name.endswith("__main__"):
@@ -50,7 +51,10 @@ def patterns() -> dict[str, re.Pattern[Any]]:
         for member, value in list(vars(importlib.import_module(name)).items()):
             for number, pattern in enumerate(_held(value)):
                 found.setdefault(id(pattern), (f"{name.removeprefix('advisor.')}.{member}[{number}]", pattern))
-    return dict(found.values()) | {f"rules/errors.yaml {known.matches[0]}": it for known, it in known_errors().items()}
+    lines = [each for events in (False, True) for some in forms(events=events).values() for each in some]
+    of_rules = {f"rules/traces.yaml {it.pattern.decode()}": it for it, _ in lines}
+    of_rules |= {f"rules/errors.yaml {known.matches[0]}": it for known, it in known_errors().items()}
+    return dict(found.values()) | of_rules
 
 
 def _held(value: Any, depth: int = 0) -> Iterator[re.Pattern[Any]]:
@@ -76,7 +80,7 @@ def is_anchored(name: str) -> bool:
     """Whether the module asks the pattern by match or fullmatch alone, at one place of a text."""
     module, _, member = name.partition("[")[0].rpartition(".")
     if name.startswith("rules/"):  # known_error searches
-        return False
+        return name.startswith("rules/traces.yaml")
     path = Path(advisor.__file__).parent.joinpath(*module.split("."))
     source = (path.with_suffix(".py") if path.with_suffix(".py").exists() else path / "__init__.py").read_text()
     asked = set(re.findall(rf"\b{member}\b(?:\[\w+\])?\.(\w+)", source))

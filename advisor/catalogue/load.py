@@ -32,7 +32,9 @@ ERRORS = "errors.yaml"
 """The file beside it that holds the well-known errors of Spark."""
 CHECKPOINT = "checkpoint.yaml"
 """The file of what is answered about a checkpoint."""
-_NO_RULES: Final = (PHASES, ERRORS, CHECKPOINT, "clues.yaml", "ranking.yaml", "silence.yaml")
+TRACES = "traces.yaml"
+"""The file of what messages in logs show that a batch does."""
+_NO_RULES: Final = (PHASES, ERRORS, CHECKPOINT, TRACES, "clues.yaml", "ranking.yaml", "silence.yaml")
 """The files beside the project's own rules that hold none."""
 RUNS = "runs.json"
 """The file of what came of steps on real Sparks, which `python -m tests.legality` writes."""

@@ -91,6 +91,7 @@ _SHOWN: Final = ("checkpoint", "progress", "log", "event_log", "ui", "session")
 """Where progress shows what is, its word counts for more than what was asked for."""
 _LINES: Final = ("log", "event_log")
 _COMPUTED: Final = ("computed",)
+_TRACED: Final = "what lines of jobs, tables and caches show (rules/traces.yaml)"
 
 _TRIGGERS: Final = ("unspecified", "processing_time", "once", "available_now", "continuous", "real_time")
 _SINKS: Final = ("kafka", "console", "memory", "noop", "foreach", "foreach_batch", "file", "delta", "other")
@@ -229,6 +230,13 @@ _FACTS = (
          "stages in the log", (*_ASKED, "inferred"), unit="tasks", minimum=1, nullable=True, outcome=True),
     Fact("delta_command", "str", "the command by which most batches write files of a Delta table again (DELETE, say)",
          "Delta's descriptions of its jobs", _COMPUTED, outcome=True, settable=False),
+    # what a batch does besides
+    Fact("batch_does", "str", "what a batch does besides", _TRACED, _COMPUTED, outcome=True, settable=False),
+    Fact("model_loaded", "bool", "a batch loads a machine-learning model", _TRACED, _COMPUTED, settable=False),
+    Fact("cache_dropped", "bool", "a batch drops a cache", _TRACED, _COMPUTED, settable=False),
+    Fact("table_read", "bool", "a batch reads files that are not the stream's", _TRACED, _COMPUTED, settable=False),
+    Fact("unpruned_read", "bool", "a batch reads all partitions of a table", _TRACED, _COMPUTED, settable=False),
+    Fact("vacuum", "bool", "a batch runs VACUUM on a Delta table", _TRACED, _COMPUTED, settable=False),
     # what was seen to happen
     Fact("missing_batch", "int", 'N of the error "batch N doesn\'t exist"', "the event that ends a query",
          (*_ASKED, "computed"), minimum=0, nullable=True, outcome=True, settable=False),

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from advisor.batches import SCHEMA, Batches
 from advisor.catalogue import Catalogue
+from advisor.catalogue.traces import done_besides
 from advisor.config import UserWishes
 from advisor.contract import QueryEntry, Series
 from advisor.engine import judge
@@ -197,6 +198,7 @@ def _with_computed(window: Window) -> Window:
     none = (name for name in _NONE_SEEN if ways_in.intersection(FACTS[name].origins))
     told = {"data_problem": data_problem(window)} | dict.fromkeys(none)
     untold = {name: Known(value, "computed") for name, value in told.items() if window.facts.get(name) is None}
+    untold |= done_besides(window)
     return window.with_facts(window.facts.having(**untold))
 
 

@@ -7,6 +7,7 @@ from advisor.stages.batchjobs import (
     LOG_CHECKPOINT,
     MERGE,
     PYTHON_RDD,
+    VACUUM,
     Triggers,
     kind_of,
     streams,
@@ -20,5 +21,6 @@ from advisor.stages.work import Work
 __all__ = [
     "BATCH_PARTS", "DELTA_COMMAND", "FAILED", "FILE_CHOICE", "KILLED", "LISTING", "LOCALITIES", "LOG_CHECKPOINT",
     "MERGE", "PARTS", "PART_COLUMNS", "PYTHON_RDD", "SCHEMAS", "SPECULATIVE", "STAGES", "STAGE_COLUMNS", "SUMS",
-    "Attempt", "Batch", "Job", "Note", "Numbers", "Rows", "Triggers", "Work", "best", "kind_of", "streams", "tables",
+    "VACUUM", "Attempt", "Batch", "Job", "Note", "Numbers", "Rows", "Triggers", "Work", "best", "kind_of", "streams",
+    "tables",
 ]  # fmt: skip

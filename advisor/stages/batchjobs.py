@@ -48,6 +48,8 @@ MERGE = "MERGE operation"
 """What Delta's description of each job of a MERGE holds."""
 DELTA_COMMAND = re.compile(r"\b(DELETE|MERGE|UPDATE) operation\b")
 """The same, of each command that writes files of a table again."""
+VACUUM = "VACUUM"
+"""What this program calls each job of a VACUUM in a driver log; Delta itself does not name them."""
 LOG_CHECKPOINT = "Delta: log checkpoint"
 """The description of a job that writes the checkpoint of a Delta table's log; Delta itself does not name it."""
 FILE_CHOICE = "Delta: choosing files"

@@ -158,6 +158,7 @@ PART_COLUMNS: tuple[Column, ...] = (
     _ms("log_compaction_ms", "a file sink writing the list of all its files again, as far as the clock shows", "wall"),
     _count("kafka_polls", "polls of Kafka's consumers"),
     _ms("kafka_poll_ms", "Kafka's consumers polling, summed over tasks", "task"),
+    Column("traces", _TEXTS, "", "what it does besides: each name of rules/traces.yaml, number and path", "nested"),
     *_FROM,
 )
 """One row per micro-batch whose jobs were seen."""

@@ -85,13 +85,14 @@ class Batch(NamedTuple):
 class Note(NamedTuple):
     """A line's number about the batch around it: a column of the table of batch parts, and its value.
 
-    `time`: of the line, ms since 1970, where the log's clock knows milliseconds.
+    `time`: of the line, ms since 1970, where the log's clock knows milliseconds. `trace`: of `traces`, name and path.
     """
 
     batch: Batch | None
     name: str
     value: float
     time: float = 0.0
+    trace: str = ""
 
 
 @dataclass(slots=True)

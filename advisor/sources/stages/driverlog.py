@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from advisor.catalogue.traces import forms
 from advisor.sources.stages.jobbatches import Applications, Events, between, settle
 from advisor.sources.stages.loggedjobs import Moment
 from advisor.sources.stages.loglines import BEGINS, CONTEXT, LogLines
@@ -68,6 +69,7 @@ class _Application:
         self.scheduler = Scheduler(self._work, moment, delta, begun)
         self._notes = Notes(self.scheduler, moment, delta)
         self.readers = {**self.scheduler.readers, **self._notes.readers}
+        self.readers |= {of: self._notes.tracing(some, self.readers.get(of)) for of, some in forms().items()}
         """What reads a line, by the short name of the class that wrote it."""
 
     @property

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import stringzilla
 
+from advisor.catalogue.traces import forms, traced
 from advisor.redaction import redact
 from advisor.sources.harvest import Buffer, Stretch
 from advisor.sources.stages import sparkevents
@@ -43,8 +44,8 @@ _BROADCASTS = ("withThreadLocalCaptured", "ThreadPoolExecutor", "FutureTask", "C
 """What calls a job that broadcasts a table."""
 _SHUFFLED = 64
 """So many shuffles behind, a later stage of a batch reads none of them."""
-_SILENT_MS = 3_600_000
-"""Of a query of which nothing was heard for so long nothing older will come."""
+_LETTERS, _SILENT_MS = 4000, 3_600_000
+"""Of a message that are read. Of a query of which nothing was heard for so long nothing older will come."""
 
 
 class EventLog(Applications):
@@ -137,6 +138,8 @@ class Application:
         self._writers: dict[int, Job] = {}
         """Jobs that wrote files, by the number of a sum."""
         self._plans = Plans()
+        self._besides: list[Note] = []
+        """What was traced since the last job began; the next one has it."""
         self._kept: set[int] = set()
         """Data sets that were computed whole and stay in a cache."""
         self._of_tables: deque[int] = deque(maxlen=_SHUFFLED)
@@ -213,6 +216,7 @@ class Application:
             event.job, batch_of(properties), event.time, None, name, description, nth=self.nth
         )
         self.nth += 1
+        job.notes, self._besides = self._besides, []
         self._work.starts(job, event.stages)
 
     def ends(self, event: sparkevents.JobEnd, _: int) -> None:
@@ -251,6 +255,7 @@ class Application:
         kind, what = meant(names, job.description if job else "", last, self._from_cache(info))
         kind = self._of_tables_alone(kind, info)
         if job:
+            job.notes += [note for each in info.datasets if "/" in each.name for note in _traced("RDD", each.name)]
             self._writers |= {each.id: job for each in info.sums if each.name == _TASK_COMMITS}
         times = info.submitted, info.completed
         attempt = Attempt(job, info.stage, info.attempt, *times, kind, what or redact(info.name), last, info.tasks)
@@ -276,12 +281,16 @@ class Application:
     def plans(self, event: Execution, _: int) -> None:
         """Read the plan of an execution."""
         self._plans.take(event)
+        if event.plan and event.description is not None:
+            self._besides += _traced("Execution", event.plan.name)
 
     def written(self, event: sparkevents.DriverAccumUpdates, _: int) -> None:
         """Read how many files a write made."""
         for commits, counts in event.written().items():
             if job := self._writers.pop(commits, None):
                 job.notes += map(Note, repeat(None), ("files_written", "bytes_written"), counts)
+        for id, files in event.sums:
+            self._besides += _traced("Scan", self._plans.scans.get(id, ""), files)
 
     def _from_cache(self, stage: sparkevents.Stage) -> bool:
         """Whether it reads what an earlier stage computed and left in a cache; `stage`: its data sets in order."""
@@ -296,11 +305,16 @@ class Application:
     def unpersists(self, event: sparkevents.UnpersistRDD, _: int) -> None:
         """Read that a data set leaves the cache."""
         self._kept.discard(event.dataset)
+        self._besides += _traced("UnpersistRDD", str(event.dataset))
 
     def executor(self, event: sparkevents.ExecutorChange, _: int = 0) -> None:
         """Read that an executor comes or goes."""
         self.executors.append(event)
         self._work.has(event.time, event.executor, event.info.cores)
+
+
+def _traced(event: str, message: str, number: float = 1.0) -> list[Note]:
+    return traced(forms(events=True)[event], message[:_LETTERS].encode(), number=number) if message else []
 
 
 def ends_of(batches: pa.Table) -> pa.ChunkedArray:

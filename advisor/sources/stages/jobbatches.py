@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from advisor.batches.arrays import Members
 from advisor.facts.inspection import sink_kind, source_kind
 from advisor.sources.stages.loggedjobs import BEGINNING, LOST, LoggedJob, Named, Place
-from advisor.stages import LISTING, Attempt, Batch, Job, Note, Work
+from advisor.stages import LISTING, VACUUM, Attempt, Batch, Job, Note, Work
 
 _LOADS = "custom:rocksdbLoadLatencyMs"
 _TIMES = ("commit_ms", "all_updates_ms", "all_removals_ms")
@@ -98,12 +98,12 @@ def _settle_batch(event: Event, jobs: Sequence[LoggedJob]) -> None:
 def _beside(job: LoggedJob, event: Event) -> str | None:
     """Return the kind of a job that is not the batch's own work.
 
-    It works on a table's log, lists folders that are not the stream's, or runs in the background.
+    It works on a table's log, lists folders that are not the stream's, runs in the background, or is a VACUUM's.
     """
     if job.description.startswith("Delta: "):
         return "table_log"
     lists = job.description == LISTING and not event.of_files
-    return "other" if lists or job.background else None
+    return "other" if lists or job.background or job.description == VACUUM else None
 
 
 def _settle_state(event: Event, attempts: Sequence[Attempt], leaves: set[int]) -> None:

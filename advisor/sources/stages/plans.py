@@ -20,6 +20,7 @@ _ENDS = ("Exchange", "QueryStage", "Subquery", "InMemoryTableScan")
 _HIDDEN = ("Exchange", "QueryStage", "WholeStageCodegen", "InputAdapter", "AdaptiveSparkPlan", "ShuffleRead", "ToRow")
 """In the names of operators that only hand rows on."""
 _ROWS, _FETCHED = "number of output rows", "records read"
+_FILES, _PARTITIONS = "number of files read", "number of partitions read"
 _MOST = 50_000
 """So many sums of the latest plans are held."""
 _LONGEST, _NAME, _NAMES, _CALLED = 1000, 60, 12, 3
@@ -61,11 +62,13 @@ class Operator(msgspec.Struct):
     text: str = field(name="simpleString", default="")
     children: list[Operator] = []
     sums: list[_Sum] = field(name="metrics", default_factory=list)
+    metadata: dict[str, str] = {}
 
 
 class Execution(msgspec.Struct):
-    """The plan of an execution, at its start or as adaptive execution changed it."""
+    """The plan of an execution, at its start, which describes it, or as adaptive execution changed it."""
 
+    description: str | None = None
     plan: Operator | None = field(name="sparkPlanInfo", default=None)
 
 
@@ -93,6 +96,8 @@ class Plans:
     def __init__(self) -> None:
         self._pieces: dict[int, _Piece] = {}
         """By their sums."""
+        self.scans: dict[int, str] = {}
+        """Where scans read, and whether all partitions, by the sums in which the driver tells their files."""
 
     def take(self, execution: Execution) -> None:
         """Take the plan of an execution that begins, or that adaptive execution changed."""
@@ -100,10 +105,14 @@ class Plans:
             self._cut(execution.plan, _Piece())
         if len(self._pieces) > _MOST:
             self._pieces = dict(islice(self._pieces.items(), _MOST // 2, None))
+            self.scans = {id: place for id, place in self.scans.items() if id in self._pieces}
 
     def _cut(self, operator: Operator, piece: _Piece) -> list[int]:
         """Add an operator and those below it to the pieces of their stages; return the sums of the rows it gives."""
         ids, name = {each.name: each.id for each in reversed(operator.sums)}, operator.name
+        if place := operator.metadata.get("Location"):
+            unpruned = _PARTITIONS in ids and operator.metadata.get("PartitionFilters") == "[]"
+            self.scans[ids.get(_FILES, -1)] = place + ", all partitions" * unpruned
         ends = any(word in name for word in _ENDS)
         below = _Piece() if ends else piece
         gets = [id for child in operator.children for id in self._cut(child, below)]

@@ -24,6 +24,7 @@ from advisor.stages import (
     LOCALITIES,
     LOG_CHECKPOINT,
     PYTHON_RDD,
+    VACUUM,
     Attempt,
     Work,
 )
@@ -81,6 +82,11 @@ class DeltaLog:
             text = said[1].decode("utf-8", "replace").strip()
             self._command = redact(text) if DELTA_COMMAND.search(text) else ""
 
+    def vacuum(self, line: bytes, message: int) -> None:
+        """Read a line of a VACUUM: that it begins, or that it is done."""
+        begins, ends = (line.startswith(said, message) for said in (b"Starting garbage", b"Deleted "))
+        self._command = VACUUM if begins else "" if ends else self._command
+
     def snapshot(self, line: bytes, message: int) -> None:
         """Read a line of a table's snapshot."""
         if b"DELTA: " in line and (said := _DELTA.search(line, message)):
@@ -96,6 +102,8 @@ class DeltaLog:
         `kept`: whether it reads only what earlier jobs have left.
         """
         done, self._done = self._done, False
+        if self._command == VACUUM:
+            return VACUUM
         if self.job:
             self._tasks = max(self._tasks if ended else 0, tasks)
         elif not what and not ended and tasks == self._tasks > 1:

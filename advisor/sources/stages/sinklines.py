@@ -5,15 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
+from advisor.catalogue.traces import Forms, traced
 from advisor.sources.stages.loggedjobs import Moment, Place
 from advisor.sources.stages.scheduler import DeltaLog, Scheduler
 from advisor.stages import Note
 
 _GENERATED = re.compile(rb"Code generated in (\d{1,12}(?:[.,]\d{1,12})?) ms")
-_REFUSED = (b"Whole-stage codegen disabled for plan", b"Found too long generated codes")
 _WROTE = re.compile(rb"Wrote (\d{1,15}) files, with total size (\d{1,15})")
 _COMMITTED = re.compile(rb"Committed (?:transaction, .*?duration=|in )(\d{1,15}) ms")
-_CONFLICT = re.compile(rb"\[attempt (\d{1,15})\] Checking for conflicts")
 _ICEBERG = re.compile(
     rb"CommitReport\{.{0,1000}? attempts=\w{1,40}\{unit=COUNT, value=(\d{1,15})\}"
     rb"(?:, addedDataFiles=\w{1,40}\{unit=COUNT, value=(\d{1,15})\})?"
@@ -27,14 +26,6 @@ _POLLED = re.compile(
 _POLLED_MS = {b"nano": 1e-6, b"m": 1.0}
 """Spark 3.3 to 3.5 writes nanoseconds, 4.0 and later milliseconds."""
 _COMPACTED = re.compile(rb"(?:(W)riting atomically|Renamed temp file).* \S*/_spark_metadata/\.?\d{1,15}\.compact\b")
-_PAIMON = (b"Atomic commit failed for snapshot", b"Retry commit for exception")
-_ENDS_WRITE = (b"Write Job ", b"Data source write support")
-_WRITERS = (
-    *("FileFormatWriter", "DeltaFileFormatWriter", "AppendDataExec", "ReplaceDataExec", "WriteDeltaExec"),
-    *("OverwriteByExpressionExec", "OverwritePartitionsDynamicExec"),
-)
-"""Classes that log the end of a data frame's write."""
-_READS = re.compile(rb"Processing (\d{1,15}) files from \d")
 
 Reader = Callable[[bytes, int], None]
 """Reads a line; the number is where its message begins."""
@@ -47,20 +38,17 @@ class Notes:
         """`scheduler` knows the jobs, `moment` where the log is read."""
         self.readers: Mapping[str, Reader] = {
             "CodeGenerator": self._code,
-            "WholeStageCodegenExec": self._counting("code_refused", _REFUSED),
             "Snapshot": delta.snapshot,
             **dict.fromkeys(("MergeIntoCommand", "DeleteCommand", "UpdateCommand"), delta.command),
+            "VacuumCommand": delta.vacuum,
             "OptimisticTransaction": self._transaction,
             "DeltaSink": self._sink,
             "SparkWrite": self._sink,
             "LoggingMetricsReporter": self._iceberg,
             "BaseHoodieWriteClient": self._hudi,
             "HoodieStreamingSink": self._hudi,
-            "FileStoreCommitImpl": self._counting("commit_retries", _PAIMON),
             "KafkaDataConsumer": self._consumer,
-            "FileStreamSource": self._reads,
             "CheckpointFileManager": self._compaction,
-            **dict.fromkeys(_WRITERS, self._write),
             "ParquetOutputFormat": self._opens,
             "ManifestFileCommitProtocol": self._commits_files,
         }
@@ -83,14 +71,9 @@ class Notes:
             self._note("code_generated_ms", ms)
             if self._scheduler.idle:
                 self._note("planning_ms", ms)
-        elif b"too long to be JIT compiled" in line and b"object_doConsume" not in line:  # of Delta's own snapshot
-            self._note("code_too_long", 1)
 
-    def _transaction(self, line: bytes, message: int) -> None:
-        if b"Committed delta #" in line:
-            self._delta.committed = True
-        elif b"conflicts" in line and (conflict := _CONFLICT.search(line, message)) and int(conflict[1]) > 0:
-            self._note("commit_retries", 1)
+    def _transaction(self, line: bytes, _: int) -> None:
+        self._delta.committed = self._delta.committed or b"Committed delta #" in line
 
     def _sink(self, line: bytes, message: int) -> None:
         if wrote := _WROTE.match(line, message):
@@ -109,21 +92,12 @@ class Notes:
         self._scheduler.mark()
         self._delta.committed = False
 
-    def _write(self, line: bytes, message: int) -> None:
-        """Count the writes that ended."""
-        if line.startswith(_ENDS_WRITE, message) and b" committed." in line:
-            self._note("writes", 1)
-
     def _hudi(self, line: bytes, message: int) -> None:
         """Note the time from its first line of the commit to the end of the micro-batch, its cleaning included."""
         moment = self._moment
-        if line.startswith(b"Retrying the failed micro batch", message):
-            self._note("commit_retries", 1)
-        elif line.startswith(b"Committed ", message):
-            self._note("writes", 1)
-        elif not moment.fine:
+        if not moment.fine:
             return
-        elif _HUDI_COMMITS.match(line, message) and self._hudi_since is None:
+        if _HUDI_COMMITS.match(line, message) and self._hudi_since is None:
             self._hudi_since = moment.now
             self._scheduler.mark()
         elif self._hudi_since is not None and _HUDI_DONE.match(line, message):
@@ -162,16 +136,13 @@ class Notes:
             self._note("log_compaction_ms", moment.now - self._compacting)
             self._compacting = None
 
-    def _reads(self, line: bytes, message: int) -> None:
-        if reads := _READS.match(line, message):
-            self._note("files_read", int(reads[1]))
-
-    def _counting(self, name: str, beginnings: tuple[bytes, ...]) -> Reader:
-        """Return a reader that counts the messages that begin like this."""
+    def tracing(self, some: Forms, other: Reader | None) -> Reader:
+        """Return a reader of the messages of these forms, and of what `other` reads."""
 
         def read(line: bytes, message: int) -> None:
-            if line.startswith(beginnings, message):
-                self._note(name, 1)
+            self.notes += [(self._moment.place, note) for note in traced(some, line, message, time=self._moment.now)]
+            if other:
+                other(line, message)
 
         return read
 

@@ -1,0 +1,122 @@
+"""What a batch does besides its own work, by the messages in logs that rules/traces.yaml explains."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import cache, lru_cache
+from statistics import median
+
+import msgspec
+
+from advisor.catalogue.load import TRACES, rules_directory
+from advisor.catalogue.plain import read_plain
+from advisor.errors import CatalogueError
+from advisor.facts import Known
+from advisor.metrics.units import milliseconds
+from advisor.redaction import redact
+from advisor.stages import Note
+from advisor.window import Window
+
+_OF_SOURCE = re.compile(r"\[([^\],]{1,2000})")
+_SCHEME = re.compile(rb"^file:/+")
+_NO_FILES = ("kafka", "rate", "rate_micro_batch", "socket", "kinesis", "event_hubs", "memory")
+_MOST_OF, _SAID, _LETTERS = 0.5, 4, 200
+"""So many of the batches leave a trace that is said; traces that are said; letters of a path."""
+
+
+class Trace(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What messages show that a batch does, with the keys of rules/traces.yaml."""
+
+    name: str
+    says: str = ""
+    counts: str = ""
+    tells: str = ""
+    lines: dict[str, str] = {}
+    events: dict[str, str] = {}
+    least: float = 1
+    unless: frozenset[str] = frozenset()
+    of_sources: bool = False
+
+
+Forms = Sequence[tuple[re.Pattern[bytes], Trace]]
+
+
+@cache
+def traces() -> Sequence[Trace]:
+    """Return the traces in the order in which they are said; CatalogueError where the file is not right."""
+    content, problems = read_plain(rules_directory() / TRACES)
+    try:
+        return msgspec.convert(content, tuple[Trace, ...])
+    except msgspec.ValidationError as error:
+        raise CatalogueError(TRACES, str(problems or error)) from None
+
+
+@cache
+def forms(*, events: bool = False) -> Mapping[str, Forms]:
+    """Return the forms of messages by the class that writes them, or by the kind of event."""
+    found: dict[str, list[tuple[re.Pattern[bytes], Trace]]] = defaultdict(list)
+    for trace in traces():
+        for classes, pattern in (trace.events if events else trace.lines).items():
+            for each in classes.split():
+                found[each].append((re.compile(pattern.encode()), trace))
+    return dict(found)
+
+
+def traced(some: Forms, message: bytes, at: int = 0, number: float = 1.0, time: float = 0.0) -> list[Note]:
+    """Return the notes of a message that begins at a place; `number`: what it counts if it names none itself."""
+    for pattern, trace in some:
+        if found := pattern.match(message, at):
+            groups = found.groupdict()
+            path, number = groups.get("path"), float(groups.get("number") or number)
+            notes = [Note(None, trace.counts, number, time)] if trace.counts else []
+            named = f"{trace.name} {_folder(path)}" if path else trace.name
+            return [*notes, Note(None, "traces", number, time, named)] if trace.says else notes
+    return []
+
+
+@lru_cache(maxsize=4096)
+def _folder(path: bytes) -> str:
+    """Return the folder of a table, one of whose partitions may be given, as one word."""
+    parts = _SCHEME.sub(b"/", path).decode("utf-8", "replace").split("/")
+    while len(parts) > 2 and "=" in parts[-1]:
+        parts.pop()
+    return redact("/".join(parts)).replace(" ", "%20").replace(",", "%2C")[:_LETTERS]
+
+
+def done_besides(window: Window) -> dict[str, Known]:
+    """Return the facts that the traces of most of the window's batches tell, first of all what they do in words."""
+    found, said = list(_usual(window)), list[str]()
+    for trace, path, number in found[:_SAID]:
+        times = "once" if number == 1 else f"{number:,.0f} times"
+        files = f"{number:,.0f} file{'s' * (number != 1)}"
+        said.append(trace.says.format(path=path, times=times, files=files, ms=milliseconds(number)))
+    words = " and ".join(filter(None, [", ".join(said[:-1]), *said[-1:]]))
+    told = {trace.tells: True for trace, *_ in found if trace.tells} | ({"batch_does": words} if words else {})
+    return {name: Known(value, "computed") for name, value in told.items()}
+
+
+def _usual(window: Window) -> Iterator[tuple[Trace, str, float]]:
+    """Yield the traces of most batches with their path and the median of their number, in order.
+
+    What lies in a folder that was named, or that the stream reads, is not named again.
+    """
+    rows, numbers = window.batches, defaultdict[tuple[str, str], list[float]](list)
+    texts = [str(text) for text in rows["traces"] if text is not None] if "traces" in rows else []
+    for entry in (entry for text in texts for entry in text.split(", ")):
+        name, number, path, *_ = (*entry.split(), "", "", "")
+        with suppress(ValueError):  # of a saved table anybody may have written one
+            numbers[name, path].append(float(number))
+    usual = {key: median(found) for key, found in numbers.items() if len(found) >= _MOST_OF * len(texts)}
+    names, of_files = {name for name, _ in usual}, window.facts.value("source") not in _NO_FILES
+    described = {text for text in window.sources["description"] if text}
+    folders = [_folder(path.encode()) for text in described for path in _OF_SOURCE.findall(text)]
+    for trace in traces():
+        own = sorted((-number, path) for (name, path), number in usual.items() if name == trace.name)
+        hidden = (trace.of_sources and of_files) or names & trace.unless
+        for less, path in own if not hidden else ():
+            if -less >= trace.least and not any(f"{path}/".startswith(f"{folder}/") for folder in folders):
+                folders += [path] if path else []
+                yield trace, path, -less

@@ -1,0 +1,33 @@
+"""What messages in logs show that a batch does besides: rules/traces.yaml."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from advisor.catalogue.traces import forms, traced, traces
+from advisor.facts import FACTS
+from advisor.stages import BATCH_PARTS
+
+MESSAGES = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text())
+
+
+@pytest.mark.parametrize("case", MESSAGES, ids=lambda case: case["message"][:60])
+def test_messages(case: dict[str, Any]) -> None:
+    by = forms(events="event" in case)[case.get("event") or case["by"]]
+    notes = traced(by, b"INFO X: " + case["message"].encode(), len("INFO X: "))
+    assert {note.trace: note.value for note in notes if note.trace} == case["is"]
+    assert {note.name: note.value for note in notes if not note.trace} == case.get("counts", {})
+
+
+def test_traces_name_what_is_there() -> None:
+    names = {trace.name for trace in traces()}
+    for trace in traces():
+        assert not trace.tells or FACTS[trace.tells].kind == "bool"
+        assert not trace.counts or trace.counts in BATCH_PARTS.names
+        assert trace.unless <= names
+        assert trace.says or trace.counts
+        assert trace.says.format(path="/t", times="once", files="1 file", ms="1 ms") or not trace.says
