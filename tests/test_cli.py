@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from pydantic_core import SchemaError
 
 import advisor.api
 from advisor.cli import main
@@ -341,9 +342,10 @@ def test_an_error_that_nobody_expected_is_one_line_too(monkeypatch: pytest.Monke
     assert "Traceback (most recent call last)" in run("analyze", LOG).stderr
 
 
-def test_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SchemaError("Error building:\n  KeyboardInterrupt: ")])
+def test_ctrl_c(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
     def stopped(*_: Any, **__: Any) -> None:
-        raise KeyboardInterrupt
+        raise error
 
     monkeypatch.setattr(advisor.api, "analyze", stopped)
     assert run("analyze", LOG).exit_code == 130

@@ -79,7 +79,8 @@ def _code(call: Callable[[], Any]) -> int:
     except click.exceptions.Exit as ended:
         return ended.exit_code
     except Exception as error:
-        stopped = isinstance(error.__cause__, KeyboardInterrupt)  # within an import
+        in_a_model = type(error).__name__ == "SchemaError" and "KeyboardInterrupt" in str(error)
+        stopped = in_a_model or isinstance(error.__cause__, KeyboardInterrupt)  # within an import
         return STOPPED if stopped else _refused(misfit(error) or error)
     return code if isinstance(code, int) else 0
 

@@ -104,10 +104,8 @@ def _function(named: str) -> Callable[[Any], Any]:
         found: Callable[[Any], Any] = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError, ValueError) as error:
         raise UsageError(named, str(error), "write MODULE:FUNCTION, and start in the directory of the module") from None
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # the module runs while it is imported
-        raise UsageError(named, f"cannot be imported: {fault(error)}", "correct the module") from None
+    except BaseException as error:  # the module runs while it is imported; Ctrl-C as a cause ends the command
+        raise UsageError(named, f"cannot be imported: {fault(error)}", "correct the module") from error
     try:
         signature(found).bind(None)
     except (TypeError, ValueError) as error:

@@ -141,8 +141,8 @@ class _Hearing:
             closed = bool(self._saved and not self._saved.has_stages())  # what is saved was read without them
             fresh = [log for log, *some in parts if closed or any(some)]
             return planned(fresh, size, self._jobs.looks, whole=self._stages)
-        if self._saved.has_stages() and (closed := sum(any(some) for _, *some in parts)):
-            logging.getLogger(__name__).warning(_CLOSED, closed)
+        if self._saved.has_stages() and (left := sum(any(some) for _, *some in parts)):
+            logging.getLogger(__name__).warning(_CLOSED, left)
         last = self._saved.last_events([self._known[file.path] for _, _, longer in parts for file in longer])
         fresh = [Unit(log.log, tuple(new)) for log, new, _ in parts if new]
         units = planned(fresh, size, self._jobs.looks)
