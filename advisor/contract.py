@@ -538,7 +538,7 @@ class Screen(Entry, frozen=True):
     to the last. `troubles`: what is not well besides the loss. `also`: other steps that help.
     `calm`: only where the query keeps up and nothing is wrong. `backlog_untold`: rows wait for an unknown time:
     the record latency is longer than shown. `unopened`: most of a long batch is addBatch, and nothing that was read
-    shows what it does.
+    shows what it does. `may_be_late`: batches follow each other without a pause, as if they overran an interval.
     `closest`: beside a loss for which no rule fired, the rules that came closest to firing. `not_judged_yet`: how many
     batches the rules need that might find its cause. `loss_stays`: the best step shortens nothing of the loss, or
     leaves batches longer than their interval. `wish`: of a person, without which the best step is not needed.
@@ -555,6 +555,7 @@ class Screen(Entry, frozen=True):
     span_ms: int | None = None
     backlog_untold: bool = False
     unopened: bool = False
+    may_be_late: bool = False
     troubles: tuple[str, ...] = ()
     loss_stays: bool = False
     closest: tuple[Passed, ...] = ()

@@ -15,7 +15,7 @@ import advisor
 from advisor.contract import Promise
 from advisor.facts import Known
 from advisor.metrics import Estimate, measure
-from advisor.report.verdict import nothing_found
+from advisor.report.verdict import may_be_late
 from advisor.savings import in_common
 from advisor.savings.promise import HAS_PARTS
 from advisor.sources.sightings.line import Told
@@ -31,13 +31,11 @@ SAMPLES = Path(__file__).resolve().parents[1] / "sample_progress"
 
 
 @pytest.mark.parametrize(
-    ("trigger", "may_be_late"), [(("unspecified", "inferred"), True), (("unspecified", "log"), False), (None, False)]
+    ("origin", "rows", "late"), [("inferred", SLOW, True), ("inferred", QUICK, False), ("log", SLOW, False)]
 )
-def test_an_interval_that_every_batch_overruns_may_hide_where_nothing_was_found(
-    trigger: tuple[str, str] | None, may_be_late: bool
-) -> None:
-    said = nothing_found({"trigger": Known(*trigger)} if trigger else {})
-    assert ("--set trigger_interval_ms" in said) is may_be_late
+def test_long_batches_without_a_pause_may_overrun_an_interval(origin: str, rows: dict[str, Any], late: bool) -> None:
+    shown = window([rows] * 20)
+    assert may_be_late(shown.with_facts(shown.facts.having(trigger=Known("unspecified", origin)))) is late
 
 
 def test_no_clean_bill_is_given_of_a_log_that_was_torn(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ from advisor.metrics.latency import latency_with_spikes
 from advisor.report.judged import Judged
 from advisor.report.loss import goes_to, of_loss_first, serves, troubles, within_add_batch
 from advisor.report.steps import felt, leaves_the_loss, on_the_way
-from advisor.report.verdict import closest, not_judged_yet
+from advisor.report.verdict import closest, may_be_late, not_judged_yet
 from advisor.savings import sets
 from advisor.statistics import median
 from advisor.window import Window
@@ -63,6 +63,7 @@ def screen(
         span_ms=round((last - first).total_seconds() * 1000) if first and last else None,
         backlog_untold=_backlog_untold(window, loss, findings),
         unopened=is_unopened(window),
+        may_be_late=may_be_late(window),
         troubles=tuple(troubles(judged, None if calm and best is None else loss, best)),
         closest=() if calm or findings else closest(judged.judgement.passed),
         not_judged_yet=None if calm or best else not_judged_yet(judged),

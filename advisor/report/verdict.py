@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from advisor.batches import Columns
 from advisor.catalogue import ranking
-from advisor.contract import Advice, BestStep, Calm, FactEntry, Finding, Loss, Passed
-from advisor.facts import Known
+from advisor.contract import Advice, BestStep, Calm, Finding, Loss, Passed
 from advisor.facts.trigger import LATE_MS
 from advisor.metrics import Estimate, measure, sure
 from advisor.metrics.flow import idles, leaves_a_pause
@@ -24,8 +23,8 @@ from advisor.window import Window
 
 MOST_CLOSEST = 2
 NOTHING_TO_CHANGE = "This log shows nothing that needs a change."
-_NOTHING_FOUND = "No rule found anything to change."
-_MAY_BE_LATE = "If its trigger has an interval, batches overrun it: --set trigger_interval_ms=N shows by how much."
+NOTHING_FOUND = "No rule found anything to change."
+MAY_BE_LATE = "If its trigger has an interval, batches overrun it: --set trigger_interval_ms=N shows by how much."
 _TORN = "Partial: records of this log were torn or could not be read, and what they show is not known."
 _MANY_UNKNOWN = 2  # facts that a sentence can name
 
@@ -208,11 +207,11 @@ def _condition(step: Advice) -> str:
     return f"; whether it fits is not known: {step.because}"
 
 
-def nothing_found(facts: Mapping[str, Known | FactEntry]) -> str:
-    """Return that no rule found anything; an interval that every batch overruns looks like none."""
-    trigger = facts.get("trigger")
-    late = trigger is not None and (trigger.value, trigger.origin) == ("unspecified", "inferred")
-    return f"{_NOTHING_FOUND}{f' {_MAY_BE_LATE}' * late}"
+def may_be_late(window: Window) -> bool:
+    """Whether long batches follow each other without a pause: an interval that they all overrun looks like none."""
+    trigger = window.facts.get("trigger")
+    inferred = trigger is not None and (trigger.value, trigger.origin) == ("unspecified", "inferred")
+    return inferred and sure(window, "trigger_execution_ms") >= ranking()["likely_interval_ms"]
 
 
 def _nothing_found(judged: Judged) -> str:
@@ -220,8 +219,9 @@ def _nothing_found(judged: Judged) -> str:
     if not len(window):
         return nothing_to_judge(judged)
     if window.facts.value("trigger") == "real_time":
-        return f"{_NOTHING_FOUND} In real-time mode a batch lasts as long as its trigger."
+        return f"{NOTHING_FOUND} In real-time mode a batch lasts as long as its trigger."
     silenced = ", ".join(entry.rule for entry in judged.judgement.suppressed)
     if not silenced and (few := not_judged_yet(judged)):
         return f"Not judged yet: {few}."
-    return f"{nothing_found(window.facts)}{f' Silenced: {silenced}.' * bool(silenced)}"
+    late = f" {MAY_BE_LATE}" * may_be_late(window)
+    return f"{NOTHING_FOUND}{late}{f' Silenced: {silenced}.' * bool(silenced)}"

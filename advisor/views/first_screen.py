@@ -23,7 +23,7 @@ from advisor.contract import (
 from advisor.facts.names import FACTS
 from advisor.facts.versions import is_untried
 from advisor.report.loss import of_loss_first
-from advisor.report.verdict import nothing_found
+from advisor.report.verdict import MAY_BE_LATE, NOTHING_FOUND
 from advisor.views import text
 from advisor.views.addbatch import sentence, slow
 from advisor.views.paste import pastes
@@ -486,7 +486,8 @@ def no_step(query: QueryEntry) -> str:
         died = query.terminated and query.terminated.error
         after = " after the first" if query.batches else ""
         return _OF_ITS_OWN if died else f"Nothing yet: it takes batches{after} that read rows. {_MORE_BATCHES}."
-    calm, known = query.screen.calm, nothing_found(query.facts)
+    calm = query.screen.calm
+    known = f"{NOTHING_FOUND}{f' {MAY_BE_LATE}' * query.screen.may_be_late}"
     if calm and not calm.partial:
         known = f"Nothing needs a change{'' if calm.closest else ' so far'}."
     elif other := _to_be_looked_at(query):
