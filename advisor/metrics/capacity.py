@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from advisor.batches import Columns
+from advisor.metrics.addbatch import of_jobs
 from advisor.metrics.backlog import DEFAULT_FILES, arriving, full_batches_share
 from advisor.metrics.flow import files_read, files_taken, full_of_files_share, rows_taken, since_batch_ms
 from advisor.metrics.interval import FEWEST_FOR_FIT, ROWS_FOLLOW_BATCH, ROWS_MUST_VARY, sample
@@ -32,6 +33,7 @@ WORTH_TELLING = 1.5  # times what comes: a lower low end alone says little
 PILED_UP = 2.0  # times the rows of any later batch: the first one works off what piled up
 FULL = 0.9  # share of the batches
 _MOST_BATCHES = 10_000
+_WORK = ("source_read_ms", "shuffle_ms", "state_update_ms", "sink_write_ms")  # of addBatch, that may grow with its rows
 _WOULD_TELL = (
     "a limit of rows per batch for ten minutes, lower than what comes, would tell, or a trial that reads from an "
     "earlier offset on a throw-away checkpoint"
@@ -97,6 +99,20 @@ def lines_at_most(window: Window) -> tuple[Line, Line, Line] | Missing:
         cheap, likely, dear = 0.0, max(0.0, likely), dear + LOST_WIDER * (dear - likely)
     at = [Line(float(np.median(took - slope * rows)), slope) for slope in (dear, likely, cheap)]
     return at[0], at[1], at[2]
+
+
+def fewer_rows_ms(window: Window, interval: float) -> Estimate:
+    """Return by how much a batch of this interval is shorter, as it has fewer rows; below 0 for a longer interval.
+
+    By the cost of a row where batches show it; else from nothing to all work on rows (addBatch where no job was seen).
+    """
+    less = 1 - interval / median(above_zero(window.batches["interval_ms"]))
+    if not isinstance(drawn := lines(window), Missing):
+        dear, likely, cheap = (less * line.per_row * median(window.batches["input_rows"]) for line in drawn)
+        return Estimate(cheap, likely, dear)
+    work = [ms for name in _WORK if not isinstance(ms := of_jobs(window, name), Missing)]
+    most = less * median(np.sum(work, axis=0) if work else window.batches["add_batch_ms"])
+    return Estimate(0.0, most / 2, most)
 
 
 def _warm(window: Window) -> np.ndarray:

@@ -10,13 +10,13 @@ from msgspec.structs import replace
 
 from advisor.contract import Advice, Latencies, Promise
 from advisor.metrics import Estimate, Missing, backlog, named, sure
-from advisor.metrics.capacity import lines
+from advisor.metrics.capacity import fewer_rows_ms, lines
 from advisor.metrics.interval import advised_after_ms
 from advisor.metrics.latency import Mixture, mixture, mixture_quantiles, record_latency_ms, rows_with_spikes
 from advisor.metrics.missing import needed
 from advisor.savings.promise import in_common, promise
-from advisor.savings.saving import OF_RECORDS, of_records
-from advisor.savings.shorter import INTERVAL, OF_WAVES, fewer_rows, shorter, waits_follow
+from advisor.savings.saving import INTERVAL, OF_RECORDS, of_records
+from advisor.savings.shorter import OF_WAVES, shorter, waits_follow
 from advisor.statistics import zero_filled
 from advisor.window import Window
 
@@ -91,7 +91,7 @@ def _modelled(
     interval = window.facts.fixed_interval_ms
     if interval is not None and any(step.saves_of in INTERVAL for step in steps):
         interval = min(interval, advised_after_ms(window, cut))
-        less = dict(zip(("low", "likely", "high"), fewer_rows(window, interval).ends, strict=True))[end]
+        less = dict(zip(("low", "likely", "high"), fewer_rows_ms(window, interval).ends, strict=True))[end]
         saved, cut = [*saved, ("add_batch_ms", less)], cut + less
     start, width = shorter(window, mixed, cut, follows, interval, saved, _of_each(window, mixed, saved))
     off = sum(_of(step.saves_latency_ms, end) for step in steps if _waits_otherwise(step))
@@ -110,7 +110,7 @@ def at_interval(window: Window, interval: float) -> Latencies:
     By the cost of a row where the run's batches show it; else as if all work on rows grew with them.
     """
     mixed = needed(mixture(window))
-    return _state(*shorter(window, mixed, fewer_rows(window, interval).high, False, interval), mixed.rows, interval)
+    return _state(*shorter(window, mixed, fewer_rows_ms(window, interval).high, False, interval), mixed.rows, interval)
 
 
 def at_load(window: Window, share: float) -> Latencies | None:

@@ -8,22 +8,23 @@ from typing import Final, NamedTuple
 import numpy as np
 from msgspec.structs import replace
 
-from advisor.catalogue import Saves
+from advisor.catalogue import Saves, ranking
 from advisor.contract import Promise
 from advisor.metrics import Estimate, Missing, Quantiles, measure, named, sure
 from advisor.metrics.backlog import catches_up
+from advisor.metrics.capacity import fewer_rows_ms
 from advisor.metrics.interval import advised_after_ms
 from advisor.metrics.latency import Mixture, mixture, mixture_medians, mixture_quantiles, record_latency_ms
 from advisor.metrics.tasks import slots_are_shared
 from advisor.savings.promise import Calibration, promise, shipped
-from advisor.savings.shorter import IN_SINK, INTERVAL, fewer_rows, is_told, shorter, waits_follow
-from advisor.statistics import median
+from advisor.savings.shorter import IN_SINK, shorter, waits_follow
 from advisor.window import PHASES, Window
 
 OF_RECORDS: Final = Saves.model_construct(
     metric="record_latency_ms", stat="p50", share=(0, None, 1.5), calibrated="record-latency"
 )
 """Record latency saved in trials, as a share of the model's saving."""
+INTERVAL: Final = ("interval_wait_ms", "unwanted_interval_wait_ms")
 _OF_GROWING: Final = OF_RECORDS.model_copy(update={"calibrated": None})
 """Of a query that falls behind until then: how late its records are depends on how long it ran, in trials too."""
 
@@ -50,20 +51,20 @@ def promised(saves: Saves, window: Window) -> Promise | Missing:
     value = measure(window, saves.metric, saves.stat)
     if isinstance(value, Missing):
         return value
-    if saves.metric in INTERVAL:
-        value = _with_fewer_rows(value, window)
+    value = _with_fewer_rows(value, window) if saves.metric in INTERVAL else value
     found = promise(saves, value, _most(saves, window), _whole(saves, window))
     return replace(found, low=0.0, safe=0.0) if slots_are_shared(window) else found
 
 
 def _with_fewer_rows(waits: Estimate, window: Window) -> Estimate:
-    """Return what a shorter interval spares a record: its wait, and what its batch takes longer for more rows."""
+    """Return what a shorter interval and smaller batches spare a record; no value if that leaves too much unknown."""
     now, mixed = record_latency_ms(window), mixture(window)
     if isinstance(mixed, Missing) or not isinstance(now, Quantiles) or not waits.safe > 0:
         return waits
-    smaller = fewer_rows(window, advised_after_ms(window, 0.0)).ends
-    low, likely, high = (end + ms * (1 - median(mixed.early)) for end, ms in zip(waits.ends, smaller, strict=True))
-    return Estimate(low, likely if is_told(now.p50 - likely, now.p50 - low, now.p50 - high) else None, high)
+    fewer, seen = fewer_rows_ms(window, advised_after_ms(window, 0.0)), 1 - float(np.median(mixed.early))
+    low, likely, high = (end + ms * seen for end, ms in zip(waits.ends, fewer.ends, strict=True))
+    near = max(ranking()["expected_within"] * (now.p50 - likely), ranking()["expected_within_ms"])
+    return Estimate(low, likely if max(high - likely, likely - low) <= near else None, high)
 
 
 def _own_batch(saves: Saves, window: Window) -> float:
@@ -144,8 +145,8 @@ def gains(saves: Saves, window: Window) -> Gains | Missing:
         return before
     assert isinstance(now, Quantiles)
     (surely, possibly), waits = waits_follow(window), not _may_follow(window)
-    apart = median(window.batches["interval_ms"] / np.fmax(window.batches["input_rows"], 1.0))
-    idle = possibly and sure(window, "trigger_execution_ms") - saved.high < apart  # the next record comes later then
+    per_ms = sure(window, "rows_coming_per_second") / 1000
+    idle = possibly and (sure(window, "trigger_execution_ms") - saved.high) * per_ms < 1  # the next record comes later
     cuts = [(saved.high, not waits, waits), (saved.low, surely, True), (saved.high, possibly, not idle)]
     if saved.expected is not None:
         cuts += [(saved.expected, surely, True), (saved.expected, possibly, True)]

@@ -7,45 +7,19 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from advisor.catalogue import ranking
-from advisor.metrics import Estimate, Missing, named, sure
-from advisor.metrics.addbatch import of_jobs
-from advisor.metrics.capacity import lines
+from advisor.metrics import named
 from advisor.metrics.latency import Mixture
 from advisor.metrics.phases import summed
-from advisor.statistics import median
 from advisor.window import PHASES, Window
 
 SHORTEST_MS: Final = 1.0
 AFTER_SINK: Final = "commit_offsets_ms"
 IN_SINK: Final = ("add_batch_ms",)
 OF_WAVES: Final = "state_waves_excess_ms"
-INTERVAL: Final = ("interval_wait_ms", "unwanted_interval_wait_ms")
-_WORK: Final = ("source_read_ms", "shuffle_ms", "state_update_ms", "sink_write_ms")
 Ms: TypeAlias = float | np.ndarray
 """Milliseconds: a number, one of each batch, or a column of alternatives."""
 AS_TYPICAL: Final = np.ones(1)
 """Every batch saves as much as a typical one."""
-
-
-def is_told(expected: float, *ends: float) -> bool:
-    """Return whether a p50 may be said as expected: the unknown, which leads to these ends, moves it little."""
-    most = max(ranking()["expected_within"] * expected, ranking()["expected_within_ms"])
-    return all(abs(end - expected) <= most for end in ends)
-
-
-def fewer_rows(window: Window, interval: float) -> Estimate:
-    """Return by how many ms a batch of this interval is shorter, as it has fewer rows; below 0 for a longer interval.
-
-    By the cost of a row where batches show it; else from nothing to all work on rows (addBatch where no job was seen).
-    """
-    less = 1 - interval / max(median(window.batches["interval_ms"]), SHORTEST_MS)
-    if not isinstance(drawn := lines(window), Missing):
-        dear, likely, cheap = (less * line.per_row * median(window.batches["input_rows"]) for line in drawn)
-        return Estimate(cheap, likely, dear)
-    work = [ms for name in _WORK if not isinstance(ms := of_jobs(window, name), Missing)]
-    most = less * (median(np.sum(work, axis=0)) if work else sure(window, "add_batch_ms"))
-    return Estimate(0.0, most / 2, most)
 
 
 def waits_follow(window: Window) -> tuple[bool, bool]:
