@@ -152,7 +152,7 @@ def _advice(judged: Judged, best: BestStep | None, loss: Loss | None, died: bool
     if best is None and not len(window):
         return nothing_to_judge(judged)
     if best is None:
-        return f"{'' if loss and loss.rule else findings[0].title + '. '}{_without_a_step(findings, len(window))}"
+        return f"{'' if loss and loss.rule else findings[0].title + '. '}{_without_a_step(judged, findings)}"
     if not len(window):
         problem = findings[0].says if died else f"{findings[0].title}."
         return f"{problem} {best.advice.do}{_condition(best.advice)}."
@@ -182,17 +182,19 @@ def _saving(step: Advice, batches: int) -> str:
     return f"{said} (judged by {batches} steady {'batch' if batches == 1 else 'batches'} only)"
 
 
-def _without_a_step(findings: Sequence[Finding], batches: int) -> str:
+def _without_a_step(judged: Judged, findings: Sequence[Finding]) -> str:
     steps = [step for finding in findings for step in finding.steps if step.legal != "no"]
     if held := sorted({fact for step in steps for fact in step.untold_kinds}):
         return f"Which step helps depends on {' and '.join(held)}, not known for sure."
     sure = [step for finding in findings for step in finding.steps if step in steps and not finding.is_rash(step)]
     if sure:
-        saving = _saving(sure[0], batches)
+        saving = _saving(sure[0], len(judged.window))
         known = f"{sure[0].do}{saving}{_condition(sure[0])}."
         return known if saving else "The steps that may help need a new checkpoint, and their gain is not known."
-    too_little = "What may help needs a new checkpoint, and the batches that were read show too little for that."
-    return too_little if steps else "No rule knows a step for this that Spark accepts."
+    if steps:
+        return "What may help needs a new checkpoint, and the batches that were read show too little for that."
+    few = not_judged_yet(judged)
+    return f"Not judged yet: {few}." if few else "No rule knows a step for this that Spark accepts."
 
 
 def _condition(step: Advice) -> str:

@@ -366,7 +366,7 @@ def gain(query: QueryEntry, step: Advice) -> str:
         at_best = after.at_best or after.p99_high is None
         then = f"at best {text.ms(after.p99)}" if at_best else f"{text.ms(after.p99)} to {text.ms(after.p99_high)}"
         return f"{often}p99 of the record latency {text.ms(p99)} → {then}"
-    said = _promised(step.saves_latency_ms, _SOONER) or _promised(step.saves_ms, _SHORTER)
+    said = _promised(step.saves_latency_ms, _SOONER, step) or _promised(step.saves_ms, _SHORTER, step)
     if step.saves_of == "backlog_wait_ms" and (drain := query.metric("drain_ms")).low is not None:
         low, high = text.ms(drain.low), text.ms(drain.high)
         gone = high if low == high else f"{low} to {high}"
@@ -380,9 +380,9 @@ def gain_in_short(step: Advice) -> str:
     """Return what the step saves, without its interval; empty where it promises nothing."""
     promise = step.saves_latency_ms or step.saves_ms
     of = _SOONER if step.saves_latency_ms else _SHORTER + " on average" * step.ends_slow_batches
-    said = _promised(promise, of)
-    measured = promise is not None and promise.expected is not None
-    return said.partition(" (")[0] + ("" if measured or not said else ", not measured yet")
+    said = _promised(promise, of, step)
+    bounded = promise is not None and promise.expected is None
+    return said.partition(" (")[0] + (f", {text.only_bounded(step)}" if bounded and said else "")
 
 
 def saved_share(query: QueryEntry, step: Advice) -> float | None:
@@ -391,12 +391,13 @@ def saved_share(query: QueryEntry, step: Advice) -> float | None:
     return min(1.0, step.saves_ms.likely / whole) if step.saves_ms and step.saves_ms.expected and whole else None
 
 
-def _promised(promise: Promise | None, of: str) -> str:
-    """Return what a record or a batch gains; empty below a millisecond."""
+def _promised(promise: Promise | None, of: str, step: Advice | None = None) -> str:
+    """Return what a record or a batch gains, by a step or by several; empty below a millisecond."""
     if promise is None or promise.high < 1:
         return ""
     if promise.expected is None:
-        return f"{of.format(f'up to about {text.ms(promise.high)}')} (nobody has measured this step yet)"
+        bounded = text.only_bounded(step) if step else "not measured yet"
+        return f"{of.format(f'up to about {text.ms(promise.high)}')} ({bounded})"
     return f"{of.format(f'about {text.ms(promise.expected)}')} ({text.ms(promise.low)} to {text.ms(promise.high)})"
 
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import partial
 
 from advisor.batches import PHASES
-from advisor.contract import Promise
+from advisor.contract import Advice, Promise
 from advisor.metrics.phases import LACKING
 from advisor.metrics.units import number
 
@@ -68,12 +68,20 @@ def plural(number: int, one: str, many: str | None = None) -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
-def saving(saves: Promise | None) -> str:
-    """Return `52 to 82 ms, 73 ms expected`; an upper bound or a low end of 0 is marked; empty without a promise."""
+def only_bounded(step: Advice) -> str:
+    """Return why the saving of a step has no expected value."""
+    return "not measured yet" if step.experimental else "how much, this run does not show"
+
+
+def saving(saves: Promise | None, bounded: str = "not measured yet") -> str:
+    """Return `52 to 82 ms, 73 ms expected`; an upper bound or a low end of 0 is marked; empty without a promise.
+
+    `bounded`: why nothing is expected, where only the most is known.
+    """
     if saves is None:
         return ""
     if saves.expected is None:
-        return f"up to about {ms(saves.high)}; not measured yet"
+        return f"up to about {ms(saves.high)}; {bounded}"
     if saves.low == saves.high:
         return f"{ms(saves.expected)} expected"
     nothing = "" if saves.low else "; it may save nothing"

@@ -208,7 +208,7 @@ def run_on(step: Advice) -> str:
 
 def savings(step: Advice) -> list[str]:
     """What a step saves per batch and in record latency, a line each; one line that says so if nothing is promised."""
-    per_batch, latency = text.saving(step.saves_ms), text.saving(step.saves_latency_ms)
+    per_batch, latency = (text.saving(one, text.only_bounded(step)) for one in (step.saves_ms, step.saves_latency_ms))
     of_all = ", on average over all batches" if step.ends_slow_batches else ""
     said = [f"per batch {per_batch}{of_all}" if per_batch else "", f"in record latency {latency}" if latency else ""]
     return [words for words in said if words] or ["no number is promised"]
