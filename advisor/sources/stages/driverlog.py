@@ -38,7 +38,7 @@ class DriverLog(Applications):
 
     def read(self, window: Stretch, resume: int, file: str) -> None:
         """Read the lines of a window of this file up to `resume`."""
-        lines = self._lines
+        moment, lines = self._now.moment, self._lines
         for logger, text, message, number, place in lines.read(
             window, resume, self._files.setdefault(file, len(self._files))
         ):
@@ -46,13 +46,13 @@ class DriverLog(Applications):
                 self._doubled = self._doubled or text.startswith(_JOB_BEGINS, message)
                 if self._doubled:
                     continue
-            self._before, clock = text, lines.clock
-            begins = logger == CONTEXT and text.startswith(BEGINS, message)
-            if begins or (clock.fine != self._now.moment.fine and self._now.held):  # an application keeps its layout
-                self._begin(_Application(self._log, self._now.scheduler.begun), place)
-            moment = self._now.moment
-            moment.fine, moment.utc, moment.number, moment.place = clock.fine, clock.utc, number, place
-            if moment.fine and (time := clock.time(text)) is not None:
+            if logger == CONTEXT or lines.clock.fine is not moment.fine:
+                if text.startswith(BEGINS, message) or (lines.clock.fine is not moment.fine and self._now.held):
+                    self._begin(_Application(self._log, self._now.scheduler.begun), place)
+                moment = self._now.moment
+            self._before, moment.fine, moment.utc = text, lines.clock.fine, lines.clock.utc
+            moment.number, moment.place = number, place
+            if moment.fine and (time := lines.clock.time(text)) is not None:
                 moment.now = time
             if reader := self._now.readers.get(logger):
                 reader(text, message)

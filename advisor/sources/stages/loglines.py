@@ -51,6 +51,8 @@ _HEAD = 80
 
 Line = tuple[str, bytes, int, int, Place]
 """(logger, line, where in it the message begins, how many lines of the log stand before it, its place)."""
+_Row = tuple[int, int, int, int]
+"""(how many lines stand before a line, where it begins, where it ends, where its logger or its message stands)."""
 
 
 class LogLines:
@@ -91,20 +93,22 @@ class LogLines:
         self._learn(text, begin, end)
         if not self._names:
             return
-        for number, start, stop, place in self._lines(text, begin, end):
-            logger = self._names.get(text[place : place + _LETTERS])
-            line, message = text[start:stop], place - start
-            if logger is None:
-                logger = CONTEXT
-            elif self._structured:
-                line = line[max(0, line.find(_OBJECT)) :]
-                message = line.find(_MESSAGE) + len(_MESSAGE)
-            else:
-                message = head.end() if self._head and (head := self._head.match(line)) else message + len(logger) + 2
-            beginnings = self._beginnings.get(logger)
-            if beginnings is None or line[message : message + 4] in beginnings:
+        for rows, begins in self._pieces(text, begin, end):
+            for number, start, stop, place in rows:
+                logger, line = self._names[text[place : place + _LETTERS]], text[start:stop]
+                message = place - start + len(logger) + 2
+                if self._structured:
+                    line = line[max(0, line.find(_OBJECT)) :]
+                    message = line.find(_MESSAGE) + len(_MESSAGE)
+                elif self._head and (head := self._head.match(line)):
+                    message = head.end()
+                beginnings = self._beginnings.get(logger)
+                if beginnings is None or line[message : message + 4] in beginnings:
+                    at = start if wrapped is None else wrapped.origin(start)
+                    yield logger, line, message, number, (file, window.base + at)
+            for number, start, stop, place in begins:
                 at = start if wrapped is None else wrapped.origin(start)
-                yield logger, line, message, number, (file, window.base + at)
+                yield CONTEXT, text[start:stop], place - start, number, (file, window.base + at)
 
     def _learn(self, text: Buffer, begin: int, end: int) -> None:
         """Learn the layout, as far as this text shows it."""
@@ -134,11 +138,8 @@ class LogLines:
         self._names = {logger.encode()[part]: logger for logger in self._loggers}
         self._words = np.array([int.from_bytes(name, "little") for name in self._names], np.uint64)
 
-    def _lines(self, text: Buffer, begin: int, end: int) -> Iterator[tuple[int, int, int, int]]:
-        """Yield (how many lines stand before it, where it begins, where it ends, where its logger stands) of lines.
-
-        Of a line with which an application begins in another layout: where its message stands.
-        """
+    def _pieces(self, text: Buffer, begin: int, end: int) -> Iterator[tuple[Iterable[_Row], Iterable[_Row]]]:
+        """Yield the wanted lines of each piece, and the line behind them with which an application begins unread."""
         while begin < end:
             last = _piece(text, begin, end)
             piece = np.frombuffer(cast(bytes, text), np.uint8, last - begin, begin)
@@ -148,16 +149,17 @@ class LogLines:
             starts = np.append(0, stops[:-1] + 1)
             wanted, places = self._wanted(text, begin, piece, starts, stops)
             new = _application(text, begin, np.append(starts[wanted], len(piece)), np.append(0, stops[wanted]))
+            count, begins = len(stops), []
             if new >= 0:
-                row = int(np.searchsorted(starts, new - begin, "right")) - 1
-                before = wanted < row
-                wanted, places = np.append(wanted[before], row), np.append(places[before], new - begin)
-                last = int(begin + stops[row] + 1)
+                count = int(np.searchsorted(starts, new - begin, "right"))
+                wanted, places = wanted[wanted < count], places[wanted < count]
+                last = int(begin + stops[count - 1] + 1)
+                begins = [(self._before + count - 1, int(begin + starts[count - 1]), last - 1, new)]
             columns = (begin + column for column in (starts[wanted], stops[wanted], places))
-            yield from zip((self._before + wanted).tolist(), *(each.tolist() for each in columns), strict=True)
-            self._before += len(stops) if new < 0 else row + 1
+            yield zip((self._before + wanted).tolist(), *(each.tolist() for each in columns), strict=True), begins
+            self._before += count
             begin = last
-            if new >= 0:
+            if begins:
                 self._unsure = True
                 self._learn(text, begin, end)
 
