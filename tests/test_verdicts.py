@@ -148,6 +148,10 @@ _PANES = "Arguments: [" + ", ".join(3 * ["[named_struct(start, time#0, end, CASE
         ("(5) Expand\nArguments: [[a#1, null, 1], [null, b#2, 2]], [a#3, b#4, gid#5]", {}),  # count distinct
         ("(3) Project\nOutput [1]: [CASE WHEN (a = 1) THEN x WHEN (a = 2) THEN y END AS b#2]", {"case_branches": 2}),
         (
+            "(3) Project\nOutput [2]: [map(keys: [A,B,C], values: [1,2,3])[code#2] AS a#3]\nInput [1]: [keys: [x]]",
+            {"map_keys": 3},
+        ),
+        (
             "(3) Project\nOutput [4]: [get_json_object(raw#4, $.a) AS a#5, get_json_object(raw#4, $.b) AS b#6,"
             " get_json_object(cast(raw#4 as string), $.b) AS c#7, get_json_object(other#8, $.c) AS d#9]",
             {"column_parser": "get_json_object", "column_parsed_times": 3},

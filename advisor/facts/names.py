@@ -262,6 +262,8 @@ _FACTS = (
          "Expand in the plan of an event log", _ASKED, minimum=2, settable=False, merge="largest"),
     Fact("case_branches", "int", "branches of the longest CASE WHEN", "the plan of an event log", _ASKED, minimum=2,
          settable=False, merge="largest"),
+    Fact("map_keys", "int", "keys of the largest constant map (create_map of literals)", "the plan of an event log",
+         _ASKED, minimum=2, settable=False, merge="largest"),
     Fact("schema_inferred", "bool", "text of an RDD is read without a schema, which Spark infers in each batch",
          "the plan of an event log", _ASKED, settable=False),
     Fact("pivot_looks", "bool", "pivot() is called without values, which a job looks for in each batch",

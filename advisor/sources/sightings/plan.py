@@ -25,6 +25,8 @@ _PIVOT: Final = re.compile(r"\) LocalLimit[^\n]{0,80}\nInput \[1\]: [^\n]*\nArgu
 _SORT_OF_ALL: Final = ("rangepartitioning(",)  # Spark samples the input first, in a job of its own
 _PANE: Final = "[named_struct(start, "
 _CASE: Final = " WHEN "
+_MAP: Final = re.compile(r"\bkeys: \[([^\]\n]*)\], values: \[")
+"""A map whose keys and values are constants, as Spark prints it."""
 _PARSER: Final = re.compile(
     r"\b(from_json|get_json_object|parse_url|(regexp_extract))\(([^#]{0,4000})#(\d+)L?(?: as \w+\))?"
     r"(?=((?(2).{0,1000}?, \d{1,3}(?=\))|[^)]{0,200})))"
@@ -95,12 +97,16 @@ def read_physical_plan(text: str) -> list[Told]:
 
 
 def _repeated(text: str) -> dict[str, int]:
-    """The windows that a row falls into, and the branches of the longest CASE WHEN; Spark prints 25 windows at most."""
+    """The windows of a row, the branches of the longest CASE WHEN, and the keys of the largest constant map.
+
+    Spark prints 25 windows at most.
+    """
     lines = text.split("\n") if _PANE in text or _CASE in text else []
     expanded = [(line.count(_PANE), _MORE.findall(line)) for line in lines if line.startswith("Arguments: [" + _PANE)]
     windows = max((shown + int((more or [0])[-1]) for shown, more in expanded), default=0)
     cases = max((line.count(_CASE) for line in lines if _PANE not in line), default=0)
-    return {"windows_per_row": windows, "case_branches": cases}
+    keys = max((found.count(",") + 1 for found in _MAP.findall(text)), default=0)
+    return {"windows_per_row": windows, "case_branches": cases, "map_keys": keys}
 
 
 def _parsed(text: str) -> list[Told]:
