@@ -72,7 +72,7 @@ def redact_data(thing: Any, name: str = "") -> Any:
     if isinstance(thing, str):
         return REDACTED if thing and _is_secret(name, thing) else hide(thing)
     if isinstance(thing, dict):
-        return {hide(key): redact_data(item, _over(name, key, thing)) for key, item in thing.items()}
+        return {k if k.isdecimal() else hide(k): redact_data(v, _over(name, k, thing)) for k, v in thing.items()}
     if isinstance(thing, list):
         return [redact_data(item, _option(before) or name) for before, item in zip(["", *thing], thing, strict=False)]
     return thing
