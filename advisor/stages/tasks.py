@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
@@ -229,8 +229,9 @@ class Spans:
         kept.add(jobs, np.ones(len(jobs), np.int64), np.frombuffer(self._launch)[there], finish[there])
         return kept
 
-    def move(self, ms: float) -> None:
-        """Move all of them."""
+    def move(self, by: Callable[[Job | None], float]) -> None:
+        """Move those of each job, ms."""
+        ms = np.array([by(job) for job in self._jobs])[np.frombuffer(self._of, np.int64)]
         self._launch = array("d", (np.frombuffer(self._launch) + ms).tobytes())
         self._finish = array("d", (np.frombuffer(self._finish) + ms).tobytes())
 

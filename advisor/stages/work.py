@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -102,18 +102,19 @@ class Work:
         self.spans = self.spans.since(since)
         return taken
 
-    def move(self, ms: float) -> None:
-        """Move all times: the log's clock was that of another zone."""
+    def move(self, by: Callable[[Job | None], float]) -> None:
+        """Move the times of each job, ms: the log's clock was that of another zone."""
         self.fold()
-        self.spans.move(ms)
-        self.notes = [note._replace(time=note.time + ms) for note in self.notes]
+        self.spans.move(by)
         for job in self.jobs:
+            ms = by(job)
             job.start += ms
             job.end = None if job.end is None else job.end + ms
         for attempt in self.attempts:
+            ms = by(attempt.job)
             attempt.submitted += ms
             attempt.completed += ms
-            attempt.busy = array("d", (time + ms for time in attempt.busy))
+            attempt.busy = array("d", [time + ms for time in attempt.busy])
 
     def _ends(self) -> np.ndarray:
         """Return the stage, the attempt and the place in the log of each complete stage attempt."""

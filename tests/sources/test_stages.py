@@ -440,6 +440,26 @@ def test_the_time_of_a_line(line: bytes, ms: float) -> None:
     assert not Clock(re.sub(rb"[.,]\d{3}", b"", line)).fine
 
 
+@pytest.mark.parametrize(
+    ("hours", "since", "until"),
+    [(1, 3, None), (1, 20, None), (-1, 20, None), (-1, 35, None), (1, 20, 21), (-1, 20, 21)],
+)
+def test_a_clock_that_is_put_forward_or_back(tmp_path: Path, hours: int, since: int, until: int | None) -> None:
+    events = unpacked(COUNTED).split(b"Streaming query made progress")
+
+    def moved(line: re.Match[bytes]) -> bytes:
+        time = datetime.strptime(line[0].decode(), "%y/%m/%d %H:%M:%S") + timedelta(hours=hours)
+        return f"{time:%y/%m/%d %H:%M:%S}".encode()
+
+    for at in range(since, until or len(events)):
+        events[at] = re.sub(rb"(?m)^\d\d/\d\d/\d\d \d\d:\d\d:\d\d", moved, events[at])
+    parts, expected = told(tmp_path, b"Streaming query made progress".join(events)), parts_of(SAMPLES / COUNTED)
+    if until:  # one batch is no change of the clock: its jobs are not known
+        assert set(expected.index) - set(parts.index) == {since}
+        expected = expected.drop(since)
+    pd.testing.assert_frame_equal(parts.drop(columns="log"), expected.drop(columns="log"))
+
+
 def test_what_only_some_sinks_and_sources_tell() -> None:
     assert parts_of(SAMPLES / "LG001/rate-to-noop-4.3.0")["files_written"].isna().all()
     writes = parts_of(next((SAMPLES / "SK004/count-check-and-write-4.0.0").glob("event*")))

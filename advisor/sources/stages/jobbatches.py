@@ -28,6 +28,8 @@ _OF_FILES = frozenset({"file", "delta", "auto_loader", "other"})
 """Kinds of sources that may read files."""
 _QUARTER_MS = 900_000
 """Zones differ by quarters of an hour."""
+_HOUR_MS, _STEADY = 3_600_000, 2
+"""By how much a zone's clock is put forward for summer, and how many batches behind each other have to show it."""
 _CLOCKS_MS = 1_000
 """By how much a line may precede its event; a job that ended before its batch began does not belong to it."""
 
@@ -43,21 +45,25 @@ def settle(
     for job in jobs:
         if event := events.of(job.place, job.named):
             by_batch.setdefault(event.batch, (event, []))[1].append(job)
-    zone = _zone(by_batch.values()) if work.clock and shift else 0.0
+    zones = dict(zip(by_batch, _zones([*by_batch.values()]), strict=True)) if work.clock and shift else {}
+    last = next(reversed(zones.values()), 0.0)
     work.strangers += [job for job in jobs if not job.named and events.of(job.place, None) is None]
     for event, members in by_batch.values():
-        own = [job for job in members if not work.clock or _ended(job) + zone > event.begin - _CLOCKS_MS]
+        zone = zones.get(event.batch, last)
+        since, until = event.begin - zone - _CLOCKS_MS, event.end - zone + _HOUR_MS / 2
+        own = [job for job in members if not work.clock or (_ended(job) > since and job.start < until)]
         for job in own:
             job.batch = event.batch
         _settle_batch(event, own)
     for place, note in notes:
         event = events.of(place, None)
         if event:
-            work.notes.append(note._replace(batch=event.batch))
+            work.notes.append(note._replace(batch=event.batch, time=note.time + zones.get(event.batch, last)))
     for job in jobs:  # attempts know their jobs: as a cycle they would keep their memory for long
         job.attempts, job.leaves, job.scans = [], [], []
-    if zone:
-        work.move(zone)
+    if any(zones.values()):
+        moved = {id(job): zones[batch] for batch, (_, members) in by_batch.items() for job in members}
+        work.move(lambda job: moved.get(id(job), last))
 
 
 def name_batches(jobs: Iterable[Job], events_of: Callable[[], Events]) -> None:
@@ -119,10 +125,19 @@ def _settle_state(event: Event, attempts: Sequence[Attempt], leaves: set[int]) -
         attempt.numbers.update({name: ms * share for name, ms in event.sums.items()})
 
 
-def _zone(batches: Iterable[tuple[Event, list[LoggedJob]]]) -> float:
-    """Return what turns the log's clock into UTC, ms: jobs end before their batch's trigger does."""
-    off = [event.end - max(map(_ended, jobs)) for event, jobs in batches]
-    return float(round(np.median(off) / _QUARTER_MS) * _QUARTER_MS) if off else 0.0
+def _zones(batches: Sequence[tuple[Event, list[LoggedJob]]]) -> Iterator[float]:
+    """Yield what turns the log's clock into UTC for each batch, ms: jobs end before their batch's trigger does.
+
+    It is one for all, but for hours that several batches show: summer time began or ended.
+    """
+    ends = [max(map(_ended, jobs)) for _, jobs in batches]
+    off = [round((event.end - end) / _QUARTER_MS) * _QUARTER_MS for (event, _), end in zip(batches, ends, strict=True)]
+    zone = float(np.percentile(off, 50, method="lower")) if off else 0.0
+    for at, ((event, _), end) in enumerate(zip(batches, ends, strict=True)):
+        fits = event.begin - _CLOCKS_MS < end + zone < event.end + _CLOCKS_MS
+        if not fits and abs(off[at] - zone) == _HOUR_MS and off[at : at + _STEADY] == [off[at]] * _STEADY:
+            zone = off[at]
+        yield zone
 
 
 def _ended(job: LoggedJob) -> float:
