@@ -255,8 +255,8 @@ def test_the_plan_tells_what_a_stage_runs(
     sums: dict[int, float], operators: str | None, multiplied: str | None, rows: tuple[float | None, float | None]
 ) -> None:
     plans = Plans()
-    plans.take(Execution(_PLAN))
-    plans.take(Execution(_CALLS))
+    plans.take(Execution(plan=_PLAN))
+    plans.take(Execution(plan=_CALLS))
     for times in (1, 2):  # sums go on where another job computes the same once more
         stage = attempt("source_read", 0, 100)
         plans.tell(stage, {id: times * number for id, number in sums.items()})

@@ -23,7 +23,7 @@ _BEFORE = re.compile(rb"[^{[]{0,200}?(?: |^)[A-Z]{4,5} +(?=DAGScheduler: [^[])")
 """What stands before the name in Spark's own layouts, in which all names begin in one column."""
 _HEAD_OF_JOB = re.compile(rb"[^{]{0,200}?DAGScheduler\W[^{]{0,200}?(?=Got (?:map stage )?job \d)")
 _PARTS_OF_HEAD = re.compile(
-    rb"(?P<thread>\[[^]]*\])|(?P<name>[\w$.]*DAGScheduler *)|(?P<word>[A-Za-z]+)|(?P<number>\d+)|(?P<space> +)|."
+    rb"(?P<thread>\[[^]]{0,300}\])|(?P<name>[\w$.]*DAGScheduler *)|(?P<word>[A-Za-z]+)|(?P<number>\d+)|(?P<space> +)|."
 )
 _FORMS = {
     "thread": rb"\[[^][\n]{0,300}(?:\[[^][\n]{0,300}\][^][\n]{0,300}){0,3}\]",
