@@ -169,6 +169,7 @@ class Phase(Model):
     columns: tuple[Text, ...] = Field(description="the columns of the table `batches` that make it up")
     general: bool = False
     says: Text = Field(description="with {part}, {whole} and {share}")
+    adds: Text | None = Field(default=None, description="said behind it, with the fact {batch_does}, if that is known")
 
 
 class Phases(Model):

@@ -209,6 +209,8 @@ def _phases(judged: Judged, found: Sequence[_Candidate]) -> Iterator[_Candidate]
         phase = said[part.kind]  # type: ignore[index]
         ms, whole = milliseconds(part.ms), with_article(milliseconds(batch))
         words = phase.says.format(part=ms, whole=whole, share=f"{100 * part.share:.0f} %")
+        if phase.adds and (does := window.facts.value("batch_does")):
+            words += " " + phase.adds.format(batch_does=does)
         share = round(min(1.0, part.ms / _cycle_ms(window)), 3)
         loss = Loss(kind=part.kind, says=words, ms=part.ms, share=share)
         yield _Candidate(loss, part.ms * (ranking()["in_general"] if phase.general else 1.0))

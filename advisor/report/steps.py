@@ -124,10 +124,10 @@ def _promises(step: Advice) -> bool:
 
 
 def _preference(step: Advice) -> tuple[int, bool, float, float, bool]:
-    """Rank what saves something, then a new checkpoint, then what promises nothing; a plain yes before an if."""
+    """Rank what saves something, then a new checkpoint, then what promises nothing, a look last; a yes before an if."""
     promise = felt(step)
     if promise is None or promise.high < 1:
-        return 2, step.legal != "yes", 0.0, 0.0, step.experimental
+        return 2, step.legal != "yes", float(step.experimental), 0.0, step.looks
     tier = int(step.takes == "new_checkpoint")
     return tier, step.legal != "yes", -_worth(step, promise), -promise.high, step.experimental
 

@@ -44,6 +44,8 @@ _BROADCASTS = ("withThreadLocalCaptured", "ThreadPoolExecutor", "FutureTask", "C
 """What calls a job that broadcasts a table."""
 _SHUFFLED = 64
 """So many shuffles behind, a later stage of a batch reads none of them."""
+_TO_DISK = "Checkpoint"
+"""In the name of a data set that is kept in a folder."""
 _LETTERS, _SILENT_MS = 4000, 3_600_000
 """Of a message that are read. Of a query of which nothing was heard for so long nothing older will come."""
 
@@ -255,7 +257,8 @@ class Application:
         kind, what = meant(names, job.description if job else "", last, self._from_cache(info))
         kind = self._of_tables_alone(kind, info)
         if job:
-            job.notes += [note for each in info.datasets if "/" in each.name for note in _traced("RDD", each.name)]
+            kept = (each.name for each in info.datasets if "/" in each.name or _TO_DISK in each.name)
+            job.notes += [note for name in kept for note in _traced("RDD", name)]
             self._writers |= {each.id: job for each in info.sums if each.name == _TASK_COMMITS}
         times = info.submitted, info.completed
         attempt = Attempt(job, info.stage, info.attempt, *times, kind, what or redact(info.name), last, info.tasks)
