@@ -126,10 +126,7 @@ def _settle_state(event: Event, attempts: Sequence[Attempt], leaves: set[int]) -
 
 
 def _zones(batches: Sequence[tuple[Event, list[LoggedJob]]]) -> Iterator[float]:
-    """Yield what turns the log's clock into UTC for each batch, ms: jobs end before their batch's trigger does.
-
-    It is one for all, but for hours that several batches show: summer time began or ended.
-    """
+    """Yield for each batch what turns the log's clock into UTC, ms: jobs end before its trigger does, in summer too."""
     ends = [max(map(_ended, jobs)) for _, jobs in batches]
     off = [round((event.end - end) / _QUARTER_MS) * _QUARTER_MS for (event, _), end in zip(batches, ends, strict=True)]
     zone = float(np.percentile(off, 50, method="lower")) if off else 0.0

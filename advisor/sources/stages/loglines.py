@@ -22,17 +22,14 @@ _GAP = 4096
 _BEFORE = re.compile(rb"[^{[]{0,200}?(?: |^)[A-Z]{4,5} +(?=DAGScheduler: [^[])")
 """What stands before the name in Spark's own layouts, in which all names begin in one column."""
 _HEAD_OF_JOB = re.compile(rb"[^{]{0,200}?DAGScheduler\W[^{]{0,200}?(?=Got (?:map stage )?job \d)")
-_PARTS_OF_HEAD = re.compile(
-    rb"(?P<thread>\[[^]]{0,300}\])|(?P<name>[\w$.]*DAGScheduler *)|(?P<word>[A-Za-z]+)|(?P<number>\d+)|(?P<space> +)|."
-)
 _FORMS = {
-    "thread": rb"\[[^][\n]{0,300}(?:\[[^][\n]{0,300}\][^][\n]{0,300}){0,3}\]",
-    "name": rb"(?:[\w$]{1,100}\.){0,20}([\w$]{1,200}) {0,40}",
-    "word": rb"[A-Za-z]{1,20}",
-    "number": rb"\d{1,20}",
-    "space": rb" {1,40}",
+    rb"\[[^]]*\]": rb"\[[^][\n]{0,300}(?:\[[^][\n]{0,300}\][^][\n]{0,300}){0,3}\]",
+    rb"[\w$.]*DAGScheduler *": rb"(?:[\w$]{1,100}\.){0,20}([\w$]{1,200}) {0,40}",
+    rb"[A-Za-z]+ *": rb"[A-Za-z]{1,20} {0,40}",
+    rb"\d+": rb"\d{1,20}",
 }
-"""What stands in other lines for a part of a line's head in any other layout; all else stands in each line."""
+"""Parts of its head in any other layout, and what stands there in other lines; all else stands in each line."""
+_PART, _FORM = re.compile(b"|".join(b"(%b)" % part for part in _FORMS) + b"|."), (b"", *_FORMS.values())
 _LETTERS = 8
 """So many letters of a logger's name are compared."""
 _AT_END = len('"}')
@@ -51,15 +48,10 @@ _HEAD = 80
 
 Line = tuple[str, bytes, int, int, Place]
 """(logger, line, where in it the message begins, how many lines of the log stand before it, its place)."""
-_Row = tuple[int, int, int, int]
-"""(how many lines stand before a line, where it begins, where it ends, where its logger or its message stands)."""
 
 
 class LogLines:
-    """Finds lines by the layout of the log; none before the first of the scheduler.
-
-    A new file, and a new application, may have another layout.
-    """
+    """Finds lines by the layout of a file or an application; none before its first line of the scheduler."""
 
     def __init__(self, loggers: Iterable[str], beginnings: Mapping[str, Set[bytes]]) -> None:
         """`loggers`: short names of the classes whose lines are wanted.
@@ -71,13 +63,10 @@ class LogLines:
         self._loggers = tuple(loggers)
         self._beginnings = beginnings
         self._names: dict[bytes, str] = {}
-        self._words = np.empty(0, np.uint64)
-        """The wanted names as numbers."""
         self._file, self._unsure = -1, True
         """The file that is read, and whether its next line of the scheduler shows its layout."""
-        self._structured = False
         self._column = 0
-        """Where the name begins: behind the line's beginning, or in a structured log before its end."""
+        """Where the name begins: behind the line's beginning, or (negative, in a structured log) before its end."""
         self._head: re.Pattern[bytes] | None = None
         """What stands before the message, where names do not begin in one column."""
         self._before = 0
@@ -93,11 +82,11 @@ class LogLines:
         self._learn(text, begin, end)
         if not self._names:
             return
-        for rows, begins in self._pieces(text, begin, end):
+        for rows, new in self._pieces(text, begin, end):
             for number, start, stop, place in rows:
                 logger, line = self._names[text[place : place + _LETTERS]], text[start:stop]
                 message = place - start + len(logger) + 2
-                if self._structured:
+                if self._column < 0:
                     line = line[max(0, line.find(_OBJECT)) :]
                     message = line.find(_MESSAGE) + len(_MESSAGE)
                 elif self._head and (head := self._head.match(line)):
@@ -106,9 +95,9 @@ class LogLines:
                 if beginnings is None or line[message : message + 4] in beginnings:
                     at = start if wrapped is None else wrapped.origin(start)
                     yield logger, line, message, number, (file, window.base + at)
-            for number, start, stop, place in begins:
-                at = start if wrapped is None else wrapped.origin(start)
-                yield CONTEXT, text[start:stop], place - start, number, (file, window.base + at)
+            if new >= 0:
+                at = new if wrapped is None else wrapped.origin(new)
+                yield CONTEXT, BEGINS, 0, self._before, (file, window.base + at)
 
     def _learn(self, text: Buffer, begin: int, end: int) -> None:
         """Learn the layout, as far as this text shows it."""
@@ -123,70 +112,60 @@ class LogLines:
         head = None
         if structured:
             line = line[line.find(_OBJECT) :]
-            self._column = _AT_END + _LETTERS + line.endswith(b"\r")
+            self._column = -(_AT_END + _LETTERS + line.endswith(b"\r"))
         elif before := _BEFORE.match(line):
             self._column = len(before[0])
         elif found := _HEAD_OF_JOB.match(line):
-            parts = (
-                _FORMS.get(part.lastgroup or "") or re.escape(part[0]) for part in _PARTS_OF_HEAD.finditer(found[0])
-            )
-            head = re.compile(b"(?m)^" + b"".join(parts))
+            form = _PART.sub(lambda part: _FORM[part.lastindex or 0] or re.escape(part[0]), found[0])
+            self._column, head = 0, re.compile(b"(?m)^" + form)
         else:
             return
-        self._structured, self._head, self.clock, self._unsure = structured, head, Clock(line), False
-        part = slice(-_LETTERS, None) if structured else slice(_LETTERS)
-        self._names = {logger.encode()[part]: logger for logger in self._loggers}
-        self._words = np.array([int.from_bytes(name, "little") for name in self._names], np.uint64)
+        self._head, self.clock, self._unsure = head, Clock(line), False
+        names = {name: f'"{name}'[-_LETTERS:] if structured else f"{name}: "[:_LETTERS] for name in self._loggers}
+        self._names = {letters.encode(): name for name, letters in names.items()}
 
-    def _pieces(self, text: Buffer, begin: int, end: int) -> Iterator[tuple[Iterable[_Row], Iterable[_Row]]]:
-        """Yield the wanted lines of each piece, and the line behind them with which an application begins unread."""
+    def _pieces(self, text: Buffer, begin: int, end: int) -> Iterator[tuple[Iterable[tuple[int, ...]], int]]:
+        """Yield rows (lines before it, its begin, end, its logger's place), and where an unread application begins."""
         while begin < end:
-            last = _piece(text, begin, end)
+            last = min(begin + _PIECE, end)
+            if last < end:
+                last = text.rfind(b"\n", begin, last) + 1 or text.find(b"\n", last, end) + 1 or end
             piece = np.frombuffer(cast(bytes, text), np.uint8, last - begin, begin)
             stops = np.flatnonzero(piece == _NEWLINE)
             if piece[-1] != _NEWLINE:
                 stops = np.append(stops, len(piece))
             starts = np.append(0, stops[:-1] + 1)
-            wanted, places = self._wanted(text, begin, piece, starts, stops)
+            places = self._places(text, begin, starts, stops)
+            wanted = np.flatnonzero((places >= starts) & (places + _LETTERS <= stops))
+            words = np.ndarray((max(0, len(piece) - _LETTERS + 1),), "<u8", piece, strides=(1,))
+            names = np.array([int.from_bytes(name, "little") for name in self._names], np.uint64)
+            wanted = wanted[np.isin(words[places[wanted]], names)]
             new = _application(text, begin, np.append(starts[wanted], len(piece)), np.append(0, stops[wanted]))
-            count, begins = len(stops), []
             if new >= 0:
-                count = int(np.searchsorted(starts, new - begin, "right"))
-                wanted, places = wanted[wanted < count], places[wanted < count]
-                last = int(begin + stops[count - 1] + 1)
-                begins = [(self._before + count - 1, int(begin + starts[count - 1]), last - 1, new)]
-            columns = (begin + column for column in (starts[wanted], stops[wanted], places))
-            yield zip((self._before + wanted).tolist(), *(each.tolist() for each in columns), strict=True), begins
-            self._before += count
-            begin = last
-            if begins:
+                stops = stops[: np.searchsorted(stops, new - begin) + 1]
+                wanted = wanted[wanted < len(stops)]
+                last = begin + int(stops[-1]) + 1
+            columns = (begin + column[wanted] for column in (starts, stops, places))
+            yield zip((self._before + wanted).tolist(), *(each.tolist() for each in columns), strict=True), new
+            begin, self._before = last, self._before + len(stops)
+            if new >= 0 and not self._unsure:
                 self._unsure = True
                 self._learn(text, begin, end)
 
-    def _wanted(
-        self, text: Buffer, begin: int, piece: np.ndarray, starts: np.ndarray, stops: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return which lines of a piece are wanted, and where in it their loggers stand."""
-        if self._head:
-            heads = (found.start(1) for found in self._head.finditer(cast(bytes, text), begin, begin + len(piece)))
-            places = np.array([at for at in heads if text[at : at + _LETTERS] in self._names], np.int64) - begin
-            return np.searchsorted(starts, places, "right") - 1, places
-        places = stops - self._column if self._structured else starts + self._column
-        wanted = np.flatnonzero((places >= starts) & (places + _LETTERS <= stops))
-        words = np.ndarray((max(0, len(piece) - _LETTERS + 1),), "<u8", piece, strides=(1,))
-        wanted = wanted[np.isin(words[places[wanted]], self._words)]
-        return wanted, places[wanted]
-
-
-def _piece(text: Buffer, begin: int, end: int) -> int:
-    """Return where a stretch of whole lines ends."""
-    stop = min(begin + _PIECE, end)
-    return stop if stop == end else text.rfind(b"\n", begin, stop) + 1 or text.find(b"\n", stop, end) + 1 or end
+    def _places(self, text: Buffer, begin: int, starts: np.ndarray, stops: np.ndarray) -> np.ndarray:
+        """Return where in a piece the logger of each line stands; -1 where its head is another."""
+        if not self._head:
+            return (stops if self._column < 0 else starts) + self._column
+        heads = self._head.finditer(cast(bytes, text), begin, begin + int(stops[-1]))
+        found = np.array([head.start(1) - begin for head in heads], np.int64)
+        places = np.full(len(starts), -1)
+        places[np.searchsorted(starts, found, "right") - 1] = found
+        return places
 
 
 def _application(text: Buffer, begin: int, starts: np.ndarray, stops: np.ndarray) -> int:
     """Return where in a gap between wanted lines an application begins; -1 in none."""
-    gaps = (*np.flatnonzero(starts[:-1] - stops[:-1] > _GAP).tolist(), len(starts) - 1)
+    gaps = (*np.flatnonzero(starts[:-1] - stops[:-1] > _GAP), -1)
     found = (text.find(BEGINS, begin + int(stops[gap]), begin + int(starts[gap])) for gap in gaps)
     return next((at for at in found if at >= 0), -1)
 
