@@ -23,8 +23,8 @@ _BEFORE = re.compile(rb"[^{[]{0,200}?(?: |^)[A-Z]{4,5} +(?=DAGScheduler: [^[])")
 """What stands before the name in Spark's own layouts, in which all names begin in one column."""
 _HEAD_OF_JOB = re.compile(rb"[^{]{0,200}?DAGScheduler\W[^{]{0,200}?(?=Got (?:map stage )?job \d)")
 _FORMS = {
-    rb"\[[^]]*\]": rb"\[[^][\n]{0,300}(?:\[[^][\n]{0,300}\][^][\n]{0,300}){0,3}\]",
-    rb"[\w$.]*DAGScheduler *": rb"(?:[\w$]{1,100}\.){0,20}([\w$]{1,200}) {0,40}",
+    rb"\[[^]]{0,300}\]": rb"\[[^][\n]{0,300}(?:\[[^][\n]{0,300}\][^][\n]{0,300}){0,3}\]",
+    rb"[\w$.]{0,200}DAGScheduler *": rb"(?:[\w$]{1,100}\.){0,20}([\w$]{1,200}) {0,40}",
     rb"[A-Za-z]+ *": rb"[A-Za-z]{1,20} {0,40}",
     rb"\d+": rb"\d{1,20}",
 }
