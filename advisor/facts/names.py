@@ -235,6 +235,7 @@ _FACTS = (
     Fact("model_loaded", "bool", "a batch loads a machine-learning model", _TRACED, _COMPUTED, settable=False),
     Fact("cache_dropped", "bool", "a batch drops a cache", _TRACED, _COMPUTED, settable=False),
     Fact("table_read", "bool", "a batch reads files that are not the stream's", _TRACED, _COMPUTED, settable=False),
+    Fact("jdbc_read", "bool", "a batch reads a table by JDBC", _TRACED, _COMPUTED, settable=False),
     Fact("unpruned_read", "bool", "a batch reads all partitions of a table", _TRACED, _COMPUTED, settable=False),
     Fact("vacuum", "bool", "a batch runs VACUUM on a Delta table", _TRACED, _COMPUTED, settable=False),
     # what was seen to happen

@@ -286,6 +286,7 @@ class Application:
         self._plans.take(event)
         if event.plan and event.description is not None:
             self._besides += _traced("Execution", event.plan.name)
+            self._besides += [note for relation in self._plans.relations for note in _traced("Relation", relation)]
 
     def written(self, event: sparkevents.DriverAccumUpdates, _: int) -> None:
         """Read how many files a write made."""

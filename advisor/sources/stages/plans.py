@@ -98,9 +98,12 @@ class Plans:
         """By their sums."""
         self.scans: dict[int, str] = {}
         """Where scans read, and whether all partitions, by the sums in which the driver tells their files."""
+        self.relations: list[str] = []
+        """What the latest plan reads of databases by JDBC; not what is read from a cache of it."""
 
     def take(self, execution: Execution) -> None:
         """Take the plan of an execution that begins, or that adaptive execution changed."""
+        self.relations = []
         if execution.plan:
             self._cut(execution.plan, _Piece())
         if len(self._pieces) > _MOST:
@@ -113,9 +116,13 @@ class Plans:
         if place := operator.metadata.get("Location"):
             unpruned = _PARTITIONS in ids and operator.metadata.get("PartitionFilters") == "[]"
             self.scans[ids.get(_FILES, -1)] = place + ", all partitions" * unpruned
-        ends = any(word in name for word in _ENDS)
+        ends, known = any(word in name for word in _ENDS), len(self.relations)
         below = _Piece() if ends else piece
         gets = [id for child in operator.children for id in self._cut(child, below)]
+        if "InMemoryTableScan" in name:
+            del self.relations[known:]
+        elif "JDBCRelation" in name:
+            self.relations.append(name)
         gives = ids.get(_FETCHED if ends and "Exchange" in name else _ROWS, -1)
         if not any(word in name for word in _HIDDEN):
             calls = _calling(name, operator.text[:_TEXT])
