@@ -17,11 +17,9 @@ from advisor.errors import CatalogueError
 from advisor.facts import Known
 from advisor.metrics.units import milliseconds
 from advisor.redaction import redact
-from advisor.stages import Note
 from advisor.window import Window
 
-_OF_SOURCE = re.compile(r"\[([^\],]{1,2000})")
-_SCHEME = re.compile(rb"^file:/+")
+_OF_SOURCE, _SCHEME = re.compile(r"\[([^\],]{1,2000})"), re.compile(rb"^file:/+")
 _NO_FILES = ("kafka", "rate", "rate_micro_batch", "socket", "kinesis", "event_hubs", "memory")
 _MOST_OF, _SAID, _LETTERS = 0.5, 4, 200
 """So many of the batches leave a trace that is said; traces that are said; letters of a path."""
@@ -65,16 +63,16 @@ def forms(*, events: bool = False) -> Mapping[str, Forms]:
     return dict(found)
 
 
-def traced(some: Forms, message: bytes, at: int = 0, number: float = 1.0, time: float = 0.0) -> list[Note]:
-    """Return the notes of a message that begins at a place; `number`: what it counts if it names none itself."""
+def traced(some: Forms, message: bytes, number: float = 1.0) -> Sequence[tuple[str, float, str]]:
+    """Return (column, number, which trace and its path); `number`: what the message counts if it names none itself."""
     for pattern, trace in some:
-        if found := pattern.match(message, at):
+        if found := pattern.match(message):
             groups = found.groupdict()
-            path, number = groups.get("path"), float(groups.get("number") or number)
-            notes = [Note(None, trace.counts, number, time)] if trace.counts else []
+            number, path = float(groups.get("number") or number), groups.get("path")
             named = f"{trace.name} {_folder(path)}" if path else trace.name
-            return [*notes, Note(None, "traces", number, time, named)] if trace.says else notes
-    return []
+            both = (trace.counts, number, ""), (trace.says and "traces", number, named)
+            return [each for each in both if each[0]]
+    return ()
 
 
 @lru_cache(maxsize=4096)
@@ -90,8 +88,7 @@ def done_besides(window: Window) -> dict[str, Known]:
     """Return the facts that the traces of most of the window's batches tell, first of all what they do in words."""
     found, said = list(_usual(window)), list[str]()
     for trace, path, number in found[:_SAID]:
-        times = "once" if number == 1 else f"{number:,.0f} times"
-        files = f"{number:,.0f} file{'s' * (number != 1)}"
+        times, files = (f"{number:,.0f} {what}{'s' * (number != 1)}" for what in ("time", "file"))
         said.append(trace.says.format(path=path, times=times, files=files, ms=milliseconds(number)))
     words = " and ".join(filter(None, [", ".join(said[:-1]), *said[-1:]]))
     told = {trace.tells: True for trace, *_ in found if trace.tells} | ({"batch_does": words} if words else {})

@@ -230,7 +230,6 @@ _FACTS = (
          "stages in the log", (*_ASKED, "inferred"), unit="tasks", minimum=1, nullable=True, outcome=True),
     Fact("delta_command", "str", "the command by which most batches write files of a Delta table again (DELETE, say)",
          "Delta's descriptions of its jobs", _COMPUTED, outcome=True, settable=False),
-    # what a batch does besides
     Fact("batch_does", "str", "what a batch does besides", _TRACED, _COMPUTED, outcome=True, settable=False),
     Fact("model_loaded", "bool", "a batch loads a machine-learning model", _TRACED, _COMPUTED, settable=False),
     Fact("cache_dropped", "bool", "a batch drops a cache", _TRACED, _COMPUTED, settable=False),

@@ -53,8 +53,6 @@ _Complete = Callable[[_Row, Sequence[_Row]], _Row]
 
 _TOGETHER = 1024
 """Batches that are divided at once: enough that what numpy takes for each call does not show, and a little memory."""
-_NEAR_MS = 10.0
-"""By how much the bounds of addBatch may miss."""
 _BEGUN = "begun"
 """A column that stands in pieces alone: how many jobs of the log began before the row's batch."""
 _AS_THEY_ARE = ("stage", "attempt", "kind", "last", "tasks", "slots", "waited_for", "operators", "multiplied_by")
@@ -205,7 +203,7 @@ def _traces(inside: Inside, bounds: Sequence[float]) -> list[str]:
     """Return what a batch does besides, as the column says; of lines that have a time, those during addBatch count."""
     sums, timed = defaultdict[str, float](float), inside.work.clock and inside.work.origin == "driver_log"
     for note in inside.notes:
-        if note.trace and (not timed or bounds[0] - _NEAR_MS <= note.time <= bounds[1] + _NEAR_MS):
+        if note.trace and (not timed or bounds[0] <= note.time <= bounds[1]):
             sums[note.trace] += note.value
     return [" ".join((*trace.split()[:1], f"{sum:g}", *trace.split()[1:])) for trace, sum in sorted(sums.items())]
 
@@ -300,8 +298,8 @@ def _with_lines(row: _Row, others: Sequence[_Row]) -> _Row:
     parts = np.array([row[name] or 0.0 for name in NAMES])
     for other in others:
         row |= {name: other[name] for name in BY_LINES if row[name] is None}
-        known = {trace.split()[0] for trace in row["traces"] or ()}
-        more = [trace for trace in other["traces"] or () if trace.split()[0] not in known]
+        known = {trace.partition(" ")[0] for trace in row["traces"] or ()}
+        more = [trace for trace in other["traces"] or () if trace.partition(" ")[0] not in known]
         row["traces"] = [*(row["traces"] or ()), *more]
         for name, homes in {**_DRIVER_HOMES, "python_ms": _longest(row)}.items():
             if row[name] is None and other[name] is not None and not row["too_long"]:

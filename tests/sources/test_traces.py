@@ -18,9 +18,9 @@ MESSAGES = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text())
 @pytest.mark.parametrize("case", MESSAGES, ids=lambda case: case["message"][:60])
 def test_messages(case: dict[str, Any]) -> None:
     by = forms(events="event" in case)[case.get("event") or case["by"]]
-    notes = traced(by, b"INFO X: " + case["message"].encode(), len("INFO X: "))
-    assert {note.trace: note.value for note in notes if note.trace} == case["is"]
-    assert {note.name: note.value for note in notes if not note.trace} == case.get("counts", {})
+    found = traced(by, case["message"].encode())
+    assert {trace: number for _, number, trace in found if trace} == case["is"]
+    assert {column: number for column, number, trace in found if not trace} == case.get("counts", {})
 
 
 def test_traces_name_what_is_there() -> None:

@@ -318,7 +318,8 @@ class Application:
 
 
 def _traced(event: str, message: str, number: float = 1.0) -> list[Note]:
-    return traced(forms(events=True)[event], message[:_LETTERS].encode(), number=number) if message else []
+    found = traced(forms(events=True)[event], message[:_LETTERS].encode(), number) if message else ()
+    return [Note(None, name, value, trace=trace) for name, value, trace in found]
 
 
 def ends_of(batches: pa.Table) -> pa.ChunkedArray:

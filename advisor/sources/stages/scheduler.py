@@ -84,8 +84,8 @@ class DeltaLog:
 
     def vacuum(self, line: bytes, message: int) -> None:
         """Read a line of a VACUUM: that it begins, or that it is done."""
-        begins, ends = (line.startswith(said, message) for said in (b"Starting garbage", b"Deleted "))
-        self._command = VACUUM if begins else "" if ends else self._command
+        if line.startswith((b"Starting garbage", b"Deleted "), message):
+            self._command = VACUUM if line.startswith(b"S", message) else ""
 
     def snapshot(self, line: bytes, message: int) -> None:
         """Read a line of a table's snapshot."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache, partial
 
 from advisor.catalogue.traces import Forms, traced
 from advisor.sources.stages.loggedjobs import Moment, Place
@@ -137,14 +138,17 @@ class Notes:
             self._compacting = None
 
     def tracing(self, some: Forms, other: Reader | None) -> Reader:
-        """Return a reader of the messages of these forms, and of what `other` reads."""
+        """Return a reader of the messages of these forms, of files up to their folder, and of what `other` reads."""
+        found = lru_cache(maxsize=1024)(partial(traced, some))  # a table's folder comes again in each batch
 
         def read(line: bytes, message: int) -> None:
-            self.notes += [(self._moment.place, note) for note in traced(some, line, message, time=self._moment.now)]
+            of_file = line.startswith((b"Reading ", b"Input split"), message)
+            for one in found(line[message : line.rfind(b"/") + 1 if of_file else None]):
+                self._note(*one)
             if other:
                 other(line, message)
 
         return read
 
-    def _note(self, name: str, value: float) -> None:
-        self.notes.append((self._moment.place, Note(None, name, value, self._moment.now)))
+    def _note(self, name: str, value: float, trace: str = "") -> None:
+        self.notes.append((self._moment.place, Note(None, name, value, self._moment.now, trace)))
