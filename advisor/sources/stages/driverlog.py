@@ -46,13 +46,14 @@ class DriverLog(Applications):
                 self._doubled = self._doubled or text.startswith(_JOB_BEGINS, message)
                 if self._doubled:
                     continue
-            if logger == CONTEXT or lines.clock.fine is not moment.fine:
-                if text.startswith(BEGINS, message) or (lines.clock.fine is not moment.fine and self._now.held):
+            clock = lines.clock
+            if logger == CONTEXT or clock.fine is not moment.fine:
+                if text.startswith(BEGINS, message) or (clock.fine is not moment.fine and self._now.held):
                     self._begin(_Application(self._log, self._now.scheduler.begun), place)
                 moment = self._now.moment
-            self._before, moment.fine, moment.utc = text, lines.clock.fine, lines.clock.utc
+            self._before, moment.fine, moment.utc = text, clock.fine, clock.utc
             moment.number, moment.place = number, place
-            if moment.fine and (time := lines.clock.time(text)) is not None:
+            if moment.fine and (time := clock.time(text)) is not None:
                 moment.now = time
             if reader := self._now.readers.get(logger):
                 reader(text, message)

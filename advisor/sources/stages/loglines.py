@@ -17,6 +17,7 @@ _KNOWN = b"DAGScheduler"
 """The logger whose first line shows the layout of all lines: each batch has lines of it."""
 CONTEXT, BEGINS = "SparkContext", b"Running Spark version"
 """The logger and the message with which an application begins, perhaps in another layout."""
+_BEGINS = re.compile(BEGINS + rb"(?<!Executor: %b)(?<!Executor - %b)(?![^\n]{0,80}\"Executor\")" % (BEGINS, BEGINS))
 _GAP = 4096
 """Bytes without a wanted line in which an application may begin."""
 _BEFORE = re.compile(rb"[^{[]{0,200}?(?: |^)[A-Z]{4,5} +(?=DAGScheduler: [^[])")
@@ -83,14 +84,16 @@ class LogLines:
         if not self._names:
             return
         for rows, new in self._pieces(text, begin, end):
+            names, column, head = self._names, self._column, self._head
             for number, start, stop, place in rows:
-                logger, line = self._names[text[place : place + _LETTERS]], text[start:stop]
-                message = place - start + len(logger) + 2
-                if self._column < 0:
+                logger, line = names[text[place : place + _LETTERS]], text[start:stop]
+                if head:
+                    message = found.end() if (found := head.match(line)) else 0
+                elif column >= 0:
+                    message = column + len(logger) + 2
+                else:
                     line = line[max(0, line.find(_OBJECT)) :]
                     message = line.find(_MESSAGE) + len(_MESSAGE)
-                elif self._head and (head := self._head.match(line)):
-                    message = head.end()
                 beginnings = self._beginnings.get(logger)
                 if beginnings is None or line[message : message + 4] in beginnings:
                     at = start if wrapped is None else wrapped.origin(start)
@@ -166,8 +169,8 @@ class LogLines:
 def _application(text: Buffer, begin: int, starts: np.ndarray, stops: np.ndarray) -> int:
     """Return where in a gap between wanted lines an application begins; -1 in none."""
     gaps = (*np.flatnonzero(starts[:-1] - stops[:-1] > _GAP), -1)
-    found = (text.find(BEGINS, begin + int(stops[gap]), begin + int(starts[gap])) for gap in gaps)
-    return next((at for at in found if at >= 0), -1)
+    found = (_BEGINS.search(cast(bytes, text), begin + int(stops[gap]), begin + int(starts[gap])) for gap in gaps)
+    return next((begins.start() for begins in found if begins), -1)
 
 
 class Clock:
