@@ -70,7 +70,7 @@ def plural(number: int, one: str, many: str | None = None) -> str:
 
 def only_bounded(step: Advice) -> str:
     """Return why the saving of a step has no expected value."""
-    return "not measured yet" if step.experimental else "how much, this run does not show"
+    return "not measured yet" if step.experimental else "how much of it is not known"
 
 
 def saving(saves: Promise | None, bounded: str = "not measured yet") -> str:
