@@ -34,5 +34,5 @@ def needed(found: T | Missing) -> T:
 NO_BATCHES = Missing("there are no steady batches")
 NO_SLOTS = Missing("the number of task slots is not known", "task_slots")
 NO_INTERVAL = Missing("the trigger interval is not known", "trigger_interval_ms")
-NOT_SEEN = Missing("nothing shows the jobs of these batches (event logs do; driver logs at INFO in Spark's layout)")
+NOT_SEEN = Missing("nothing shows the jobs of these batches (event logs do, and driver logs at INFO)")
 NOT_TOLD = Missing("the data of these batches' jobs does not contain it")

@@ -127,8 +127,10 @@ class Notes:
             self._opened = 0
 
     def _compaction(self, line: bytes, message: int) -> None:
-        """Note how long a file sink wrote the list of all its files again, from its first line to its second."""
+        """Note how long a file sink wrote the list of all its files again; read where a batch begins."""
         moment = self._moment
+        if b"/offsets/" in line:  # the next batch begins
+            self._delta.committed = False
         if not moment.fine or b".compact" not in line or not (compacted := _COMPACTED.match(line, message)):
             return
         if compacted[1]:
