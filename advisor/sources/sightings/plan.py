@@ -25,7 +25,7 @@ _PIVOT: Final = re.compile(r"\) LocalLimit[^\n]{0,80}\nInput \[1\]: [^\n]*\nArgu
 _SORT_OF_ALL: Final = ("rangepartitioning(",)  # Spark samples the input first, in a job of its own
 _PANE: Final = "[named_struct(start, "
 _CASE: Final = " WHEN "
-_MAP: Final = re.compile(r"\bkeys: \[([^\]\n]*)\], values: \[")
+_MAP: Final = re.compile(r"\bkeys: \[([^\[\]\n]*)\], values: \[")
 """A map whose keys and values are constants, as Spark prints it."""
 _PARSER: Final = re.compile(
     r"\b(from_json|get_json_object|parse_url|(regexp_extract))\(([^#]{0,4000})#(\d+)L?(?: as \w+\))?"
