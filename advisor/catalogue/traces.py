@@ -76,6 +76,12 @@ def traced(some: Forms, message: bytes, number: float = 1.0) -> Sequence[tuple[s
 
 
 @lru_cache(maxsize=4096)
+def traced_line(of: str, message: bytes) -> Sequence[tuple[str, float, str]]:
+    """Return the same of a driver log's message; a table's folder comes again in each batch."""
+    return traced(forms()[of], message)
+
+
+@lru_cache(maxsize=4096)
 def _folder(path: bytes) -> str:
     """Return the folder of a table, one of whose partitions may be given, as one word."""
     parts = _SCHEME.sub(b"/", path).decode("utf-8", "replace").split("/")

@@ -70,7 +70,7 @@ class _Application:
         self.scheduler = Scheduler(self._work, moment, delta, begun)
         self._notes = Notes(self.scheduler, moment, delta)
         self.readers = {**self.scheduler.readers, **self._notes.readers}
-        self.readers |= {of: self._notes.tracing(some, self.readers.get(of)) for of, some in forms().items()}
+        self.readers |= {of: self._notes.tracing(of, self.readers.get(of)) for of in forms()}
         """What reads a line, by the short name of the class that wrote it."""
 
     @property

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from functools import lru_cache, partial
 
-from advisor.catalogue.traces import Forms, traced
+from advisor.catalogue.traces import traced_line
 from advisor.sources.stages.loggedjobs import Moment, Place
 from advisor.sources.stages.scheduler import DeltaLog, Scheduler
 from advisor.stages import Note
@@ -139,13 +138,12 @@ class Notes:
             self._note("log_compaction_ms", moment.now - self._compacting)
             self._compacting = None
 
-    def tracing(self, some: Forms, other: Reader | None) -> Reader:
-        """Return a reader of the messages of these forms, of files up to their folder, and of what `other` reads."""
-        found = lru_cache(maxsize=1024)(partial(traced, some))  # a table's folder comes again in each batch
+    def tracing(self, of: str, other: Reader | None) -> Reader:
+        """Return a reader of the messages of a class, of files up to their folder, and of what `other` reads."""
 
         def read(line: bytes, message: int) -> None:
             of_file = line.startswith((b"Reading ", b"Input split"), message)
-            for one in found(line[message : line.rfind(b"/") + 1 if of_file else None]):
+            for one in traced_line(of, line[message : line.rfind(b"/") + 1 if of_file else None]):
                 self._note(*one)
             if other:
                 other(line, message)
