@@ -264,6 +264,13 @@ def test_the_plan_tells_what_a_stage_runs(
         assert (stage.operators, stage.multiplied_by, numbers) == (operators, multiplied, rows)
 
 
+def test_the_plan_tells_what_is_read_by_jdbc_but_not_from_a_cache() -> None:
+    plans, scan = Plans(), plan("Scan JDBCRelation(t) [numPartitions=1]")
+    for root, found in ((plan("Project", scan), [scan.name]), (plan("InMemoryTableScan", scan), [])):
+        plans.take(Execution(plan=root))
+        assert plans.relations == found
+
+
 def gathered(*batches: tuple[list[Job], list[Attempt]]) -> Gathered:
     work, batch = Work("log", "event_log"), Batch("query", "run", 3)
     return Gathered([Inside(batch, work, jobs, attempts) for jobs, attempts in batches])

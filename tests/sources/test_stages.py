@@ -127,6 +127,16 @@ def test_a_file_sinks_files_are_counted_by_the_lines_of_its_tasks() -> None:
     assert [(note.name, note.value) for _, note in notes.notes] == [("files_written", 3)]
 
 
+def test_a_commit_of_a_table_is_that_of_its_own_batch() -> None:
+    moment, delta = Moment(), DeltaLog()
+    readers = Notes(Scheduler(Work("log", "driver_log"), moment, delta), moment, delta).readers
+    readers["OptimisticTransaction"](b"[tableId=1,txnId=2] Committed delta #10 to file:/t/_delta_log", 0)
+    readers["CheckpointFileManager"](b"Writing atomically to file:/t/_delta_log/10.json using temp file", 0)
+    assert delta.committed
+    readers["CheckpointFileManager"](b"Writing atomically to file:/ck/offsets/11 using temp file", 0)
+    assert not delta.committed
+
+
 @pytest.mark.parametrize(
     ("committed", "kept", "tasks", "what"),
     [

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+import advisor
 from advisor.catalogue.traces import forms, traced, traces
 from advisor.facts import FACTS
 from advisor.stages import BATCH_PARTS
 
+SAMPLES = Path(__file__).parents[2] / "sample_progress"
 MESSAGES = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text())
 
 
@@ -31,3 +34,18 @@ def test_traces_name_what_is_there() -> None:
         assert trace.unless <= names
         assert trace.says or trace.counts
         assert trace.says.format(path="/t", times="once", files="1 file", ms="1 ms") or not trace.says
+
+
+@pytest.mark.parametrize(
+    ("message", "rule"),
+    [("ReliableCheckpointRDD: Checkpointing took 7 ms.", None), ("JDBCRDD: closed connection", "JN004")],
+)
+def test_what_a_batch_does_is_said_with_the_loss(tmp_path: Path, message: str, rule: str | None) -> None:
+    """Where no rule names a cause the phase has it; a rule may be about it."""
+    whole = (SAMPLES / "SK005/paimon-sink-3.5.9/driver-ms.log").read_text()
+    (tmp_path / "driver.log").write_text(
+        re.sub(r"(.{21} INFO )DAGScheduler: Got job .*\n", rf"\g<0>\1{message}\n", whole)
+    )
+    (query,) = advisor.analyze(tmp_path).typed.queries
+    loss, said = query.screen.loss, query.facts["batch_does"].value
+    assert loss and said and (loss.kind, loss.rule) == ("add_batch", rule) and f" batch {said}." in loss.says
