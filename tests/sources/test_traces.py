@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 import yaml
 
@@ -49,3 +50,18 @@ def test_what_a_batch_does_is_said_with_the_loss(tmp_path: Path, message: str, r
     (query,) = advisor.analyze(tmp_path).typed.queries
     loss, said = query.screen.loss, query.facts["batch_does"].value
     assert loss and said and (loss.kind, loss.rule) == ("add_batch", rule) and f" batch {said}." in loss.says
+
+
+def test_an_event_log_shows_what_a_batch_does(tmp_path: Path) -> None:
+    """A data set that is named anew, one that leaves the cache before each job, and a plan's operator."""
+    [events] = (SAMPLES / "BC001/static-side-4.3.0").rglob("events_1_*.zstd")
+    with pa.input_stream(str(events), compression="zstd") as file:
+        whole = file.read().decode()
+    left = re.sub(r'"Name":"MapPartitionsRDD"', '"Name":"ReliableCheckpointRDD"', whole)
+    left = re.sub(r'"nodeName":"Scan \w+ ?[^"]*"', '"nodeName":"Scan JDBCRelation(t) [numPartitions=1]"', left)
+    unpersist = '{"Event":"SparkListenerUnpersistRDD","RDD ID":7}\n'
+    left = re.sub(r'(?m)^(?=\{"Event":"SparkListenerJobStart")', unpersist, left)
+    (tmp_path / "events").write_text(left)
+    parts = advisor.read_stages(tmp_path / "events", parts=True)
+    told = {entry.split()[0] for entries in parts["traces"] for entry in entries}
+    assert told >= {"checkpoints_rows", "reads_by_jdbc", "drops_cache"}
