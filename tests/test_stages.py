@@ -264,11 +264,16 @@ def test_the_plan_tells_what_a_stage_runs(
         assert (stage.operators, stage.multiplied_by, numbers) == (operators, multiplied, rows)
 
 
-def test_the_plan_tells_what_is_read_by_jdbc_but_not_from_a_cache() -> None:
+def test_the_plan_tells_what_is_read_by_jdbc_and_how_often_a_cache_is() -> None:
     plans, scan = Plans(), plan("Scan JDBCRelation(t) [numPartitions=1]")
-    for root, found in ((plan("Project", scan), [scan.name]), (plan("InMemoryTableScan", scan), [])):
+    cache = plan("InMemoryTableScan", plan("InMemoryTableScan", scan))  # of what was computed from another cache
+    for root, found, cached in (
+        (plan("Project", scan), [scan.name], 0),
+        (plan("Project", cache), [], 1),
+        (plan("Union", plan("Filter", cache), plan("Filter", cache), scan), [scan.name], 2),
+    ):
         plans.take(Execution(plan=root))
-        assert plans.relations == found
+        assert (plans.relations, plans.cached) == (found, cached)
 
 
 def gathered(*batches: tuple[list[Job], list[Attempt]]) -> Gathered:

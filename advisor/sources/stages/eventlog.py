@@ -287,6 +287,7 @@ class Application:
         if event.plan and event.description is not None:
             self._besides += _traced("Execution", event.plan.name)
             self._besides += [note for relation in self._plans.relations for note in _traced("Relation", relation)]
+            self._besides += _traced("Cache", ("", "once", "again")[min(2, self._plans.cached)])
 
     def written(self, event: sparkevents.DriverAccumUpdates, _: int) -> None:
         """Read how many files a write made."""

@@ -100,10 +100,12 @@ class Plans:
         """Where scans read, and whether all partitions, by the sums in which the driver tells their files."""
         self.relations: list[str] = []
         """What the latest plan reads of databases by JDBC; not what is read from a cache of it."""
+        self.cached = 0
+        """How often the latest plan reads a cache."""
 
     def take(self, execution: Execution) -> None:
         """Take the plan of an execution that begins, or that adaptive execution changed."""
-        self.relations = []
+        self.relations, self.cached = [], 0
         if execution.plan:
             self._cut(execution.plan, _Piece())
         if len(self._pieces) > _MOST:
@@ -116,11 +118,12 @@ class Plans:
         if place := operator.metadata.get("Location"):
             unpruned = _PARTITIONS in ids and operator.metadata.get("PartitionFilters") == "[]"
             self.scans[ids.get(_FILES, -1)] = place + ", all partitions" * unpruned
-        ends, known = any(word in name for word in _ENDS), len(self.relations)
+        ends, known, cached = any(word in name for word in _ENDS), len(self.relations), self.cached
         below = _Piece() if ends else piece
         gets = [id for child in operator.children for id in self._cut(child, below)]
         if "InMemoryTableScan" in name:
             del self.relations[known:]
+            self.cached = cached + 1
         elif "JDBCRelation" in name:
             self.relations.append(name)
         gives = ids.get(_FETCHED if ends and "Exchange" in name else _ROWS, -1)
