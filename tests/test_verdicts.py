@@ -220,6 +220,11 @@ def test_a_phase_that_takes_longer_than_the_loss_is_named_too(tmp_path: Path) ->
             "INFO FileStreamSource: maxFilesPerBatch = Some(7), maxBytesPerBatch = None",
             [("max_files_per_trigger", "7")],
         ),
+        (
+            "INFO FileStreamSource: maxFilesPerBatch = None, maxBytesPerBatch = None",
+            [("max_files_per_trigger", "null")],
+        ),
+        ("INFO FileStreamSource: maxFilesPerBatch = None, maxBytesPerBatch = Some(1024)", []),
         ("DEBUG TaskSetManager: Valid locality levels for TaskSet 0.0: NO_PREF, ANY", [("debug_log", "true")]),
         ("DEBUG MyJob: Valid locality levels for TaskSet 0.0: NO_PREF, ANY", []),
     ],

@@ -142,7 +142,7 @@ _FACTS = (
     Fact("min_offsets_per_trigger", "int", "minOffsetsPerTrigger of the Kafka source", "printed options", _ASKED,
          unit="rows", minimum=1),
     Fact("max_files_per_trigger", "int", "maxFilesPerTrigger of the source", "printed options", _ASKED, unit="files",
-         minimum=1),
+         minimum=1, nullable=True),
     Fact("kafka_fetch_max_wait_ms", "int", "kafka.fetch.max.wait.ms of the Kafka source; Kafka's own default is 500",
          "settings that Kafka's consumers print", _ASKED, unit="ms", minimum=0),
     Fact("kafka_fetch_min_bytes", "int", "kafka.fetch.min.bytes of the Kafka source; Kafka's own default is 1",

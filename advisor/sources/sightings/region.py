@@ -24,6 +24,7 @@ _PYTHON_BATCHES: Final = re.compile(
 )
 """Spark 3.5 writes the first name for a pandas_udf, too."""
 _MIN_BYTES: Final = r"fetch\.min\.bytes = ([0-9]{1,9})\s*$"
+_FILES: Final = r"maxFilesPerBatch = (?:Some\((\d{1,18})\)|None(?!, maxBytesPerBatch = Some))"
 _PRODUCER_BATCH: Final = r"(?m)^\s*batch\.size = ([0-9]{1,9})\s*$"
 Reader = Callable[[Line], list[Told]]
 
@@ -134,11 +135,7 @@ _READERS: Final[tuple[tuple[bytes, Reader, int], ...]] = (
     (b"SparkContext: Successfully stopped SparkContext", query.read_stop, 8),
     (b"Starting executor ID driver on host", _is("local_mode", value=True, words="Starting executor ID driver"), 2),
     (b"CheckpointFileManager: Writing atomically to ", _groups(_WRITTEN, "checkpoint_scheme", convert=str.lower), 2),
-    (
-        b"maxFilesPerBatch = Some(",
-        _groups(r"maxFilesPerBatch = Some\((\d{1,18})\)", "max_files_per_trigger", convert=int),
-        4,
-    ),
+    (b"maxFilesPerBatch = ", _groups(_FILES, "max_files_per_trigger", convert=lambda of: int(of) if of else None), 4),
     (b"fetch.max.wait.ms = ", _groups(_WAIT, "kafka_fetch_max_wait_ms", convert=int), 1),
     (b"fetch.min.bytes = ", _groups(_MIN_BYTES, "kafka_fetch_min_bytes", convert=int), 1),
     (b"max.poll.records = ", _groups(_RECORDS, "kafka_max_poll_records", convert=int), 1),
