@@ -29,7 +29,7 @@ from advisor.errors import InputError, UsageError
 from advisor.sources import files, saved
 from advisor.sources.ui import pages, web
 from advisor.sources.ui.driver import Driver, Watched
-from advisor.sources.ui.rest import Execution, of_plans, operators_of
+from advisor.sources.ui.rest import Application, Execution, of_plans, operators_of
 from advisor.views.fleet import fleet_as_text
 from tests.sources.formats_made import event_log
 from tests.sources.variants import zipped
@@ -178,9 +178,9 @@ class TestTables:
 
     def test_a_second_look_adds_nothing(self, driver: Served) -> None:
         looked = Driver(web.Server(driver.address))
-        assert looked.look()
+        looked.look()
         before = looked.reading()
-        assert not looked.look()
+        looked.look()
         assert looked.reading().batches.equals(before.batches)
 
     def test_what_each_query_does_is_read(self, made: dict[str, Any], reading: Any) -> None:
@@ -769,6 +769,45 @@ class TestWatching:
         runs = pages.listed(answers[pages.LIST])
         shown = [pages.events(answers[f"{pages.STATISTICS}{one.run_id}"], one) for one in runs]
         assert watched.reading().from_ui == sum(map(len, shown))
+
+    @pytest.mark.parametrize(
+        ("fails", "kept"),
+        [
+            ("sql?details=false", False), ("sql?details=true", False), ("StreamingQuery/statistics", False),
+            ("/environment", False), ("/sql/", True), ("/jobs", True), ("/stages", True),
+        ],
+    )  # fmt: skip
+    def test_what_one_answer_lacks_comes_with_the_next_look(
+        self, answers: dict[str, Any], fails: str, kept: bool
+    ) -> None:
+        held = {path: found for path, found in answers.items() if fails in path}
+        whole = {path: found for path, found in answers.items() if "statistics" in path}
+        answers |= dict.fromkeys(whole, f"<h3>{pages.HEADING}</h3>")
+        with serving(answers) as served:
+            watched = Watched(served.address, stages=True)
+            watched.poll()
+            watched._driver._application = Application("the one before")
+            watched._driver._learned.clear()
+            watched._driver._facts.clear()
+            answers |= whole | {path: lambda handler: body(handler, "busy", 503) for path in held}
+            watched._driver._open_from = 0.0
+            watched.poll()
+            assert kept is (watched._driver._open_from > 0 or fails == "/sql/")
+            watched._driver._open_from = 0.0
+            looked = watched.reading()
+            assert (bool(looked.from_ui), looked.gone_since is None) == (kept, kept)
+            answers |= held
+            watched.poll()
+            clean = Driver(web.Server(served.address))
+            clean.look()
+        found, expected = watched.reading(), clean.reading()
+        assert found.gone_since is None
+        assert found.from_ui == expected.from_ui
+        assert {name: len(rows) for name, rows in found.inside.items()} == {
+            name: len(rows) for name, rows in expected.inside.items()
+        }
+        facts = [{(row["log"], row["fact"]) for row in each.sightings.to_pylist()} for each in (found, expected)]
+        assert facts[0] >= facts[1]
 
     def test_a_driver_that_is_gone_and_comes_back(self, answers: dict[str, Any]) -> None:
         with serving(answers) as served:

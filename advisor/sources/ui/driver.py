@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from typing import Any, Final
@@ -69,7 +70,7 @@ class Driver:
         self._open_from = 0.0
         self._listed = 0
         self._seen: dict[str, set[str]] = {}
-        """When the batches began that the page of each run showed last."""
+        """When the batches began that the page of each run showed last: none comes back to a page that it left."""
         self._taken = 0
         self._facts: dict[tuple[str, str | None, str], Sighting] = {}
         self._learned: set[str] = set()
@@ -83,34 +84,45 @@ class Driver:
         self._begun: dict[str, int | None] = {}
         """The newest batch of each run whose SQL execution a look has seen."""
         self._inside = {name: schema.empty_table() for name, schema in SCHEMAS.items()}
+        self.there = False
+        """Whether the last look has kept all batches that the pages show."""
 
-    def look(self) -> bool:
-        """Ask once, and return whether there was a new batch. Raises InputError where no query can be read."""
+    def look(self) -> None:
+        """Ask once. Raises InputError where an answer cannot be had; the next look asks for what this one lacks."""
+        self.there = False
         try:
-            return self._look()
+            self._look()
         except _ODD as odd:
             wrong = f"what it shows does not fit together: {fault(odd)}"
             raise InputError(self._server.address, wrong, "ask again; the driver may just have ended") from None
 
-    def _look(self) -> bool:
+    @property
+    def known(self) -> tuple[int, int]:
+        """How many batches and how many facts all looks have kept."""
+        return self._taken, len(self._facts)
+
+    def _look(self) -> None:
         self._server.begin(SECONDS_OF_ALL)
         self._meet()
         runs = self._runs()
-        new = [event for run in runs for event in self._new(run)]
+        shown, seen = {run.run_id: self._shown(run) for run in runs}, self._seen
+        new = [one for run, all in shown.items() for one in all if one["timestamp"] not in seen.get(run, ())]
         unknown = [run for run in runs if run.run_id not in self._learned]
         executions = self._executions(bool(unknown)) if unknown or any(event[_STATE] for event in new) else {}
         self._complete(new, executions)
+        seen |= {run: {one["timestamp"] for one in all} for run, all in shown.items() if all}
         self._keep(new)
-        told = [self._list(run) for run in runs]
-        for run in unknown:
-            self._learn(run, [*executions.values()])
+        self.there = True
+        for run in runs:
+            self._list(run)
         for event in new:
             began = datetime.fromisoformat(event["timestamp"].replace("Z", "+00:00"))
             self._ended[event["runId"]] = began + timedelta(milliseconds=event["batchDuration"])
+        for run in unknown:
+            self._learn(run, [*executions.values()])
         self._doing = self._ask([run.run_id for run in runs if run.active], executions, datetime.now(timezone.utc))
         if self._opens and self._unopened and time.monotonic() >= self._open_from:
             self._open()
-        return bool(new) or any(told)
 
     def reading(self) -> Reading:
         """Return all that was read so far."""
@@ -170,8 +182,9 @@ class Driver:
         if len(found) != 1:
             raise rest.no_application(self._server, found)
         if found[0].id != self._application.id:
+            environment = self._server.json(f"applications/{found[0].id}/environment", Environment)
             self._application = found[0]
-            self._tell(None, [*found[0].told(), *self._answer("environment", Environment).told()])
+            self._tell(None, [*found[0].told(), *environment.told()])
         self._slots = sum(one.max_tasks for one in self._answer("executors", list[Executor]) if one.is_active) or None
         self._tell(None, [Told("task_slots", self._slots)] if self._slots else [])
 
@@ -204,13 +217,9 @@ class Driver:
         instead = f"running: {', '.join(words)}" if words else "no job is running"
         return f"the application '{called}' has no streaming query; {instead}", "give the driver that runs the query"
 
-    def _new(self, run: Listed) -> list[Event]:
-        """Return the batches of a run that no look has shown yet."""
-        found = pages.events(self._page(f"{pages.STATISTICS}{run.run_id}", pages.HEADING), run)
-        new = [event for event in found if event["timestamp"] not in self._seen.get(run.run_id, ())]
-        if found:  # no batch comes back to a page that it left
-            self._seen[run.run_id] = {event["timestamp"] for event in found}
-        return new
+    def _shown(self, run: Listed) -> list[Event]:
+        """Return the batches that the page of a run shows."""
+        return pages.events(self._page(f"{pages.STATISTICS}{run.run_id}", pages.HEADING), run)
 
     def _executions(self, all: bool) -> dict[int, Execution]:
         """Return the SQL executions that Spark holds by their place, without plans and nodes; or the last of them."""
@@ -244,17 +253,15 @@ class Driver:
         self._unopened.append(rows)
         while sum(map(len, self._rows)) - len(self._rows[0]) >= _KEPT:
             self._rows.pop(0)
+        del self._unopened[: -len(self._rows)]
 
-    def _list(self, run: Listed) -> bool:
-        """Take what the list says of a run, and return whether it ended since the last look."""
-        before = len(self._facts)
+    def _list(self, run: Listed) -> None:
+        """Take what the list says of a run."""
         if run.status == "FAILED":
             self._tell(run, error(run.error))
         elif run.status == "FINISHED":
             self._tell(run, [Told("stopped", value=True)])
-        ended = len(self._facts) > before
         self._tell(run, [Told("query_name", run.name)] if run.name else [])
-        return ended
 
     def _learn(self, run: Listed, executions: Sequence[Execution]) -> None:
         """Take what the plans of the newest batch show whose executions have all ended: foreachBatch has several."""
@@ -265,9 +272,9 @@ class Driver:
         ended = [number for number, all in of_batch.items() if {one.status for one in all} == {"COMPLETED"}]
         if not ended:
             return
-        self._learned.add(run.run_id)
         asked = (f"sql/{one.id}?details=true&planDescription=true" for one in of_batch[max(ended)])
         self._tell(run, of_plans([self._answer(each, Execution) for each in asked]))
+        self._learned.add(run.run_id)
 
     def _tell(self, run: Listed | None, found: Iterable[Told]) -> None:
         """Keep what was told of a run, or of the application; what was told of the same before is forgotten."""
@@ -279,13 +286,13 @@ class Driver:
 
     def _open(self) -> None:
         """Read the jobs and stages that Spark holds, a few megabytes; what was read of earlier batches stays."""
-        batches = pa.concat_tables(self._unopened)
+        self._open_from, batches = time.monotonic() + _OPENED_EVERY, pa.concat_tables(self._unopened)
         raw = [self._server.raw(f"api/v1/applications/{self._application.id}/{what}") for what in ("jobs", "stages")]
         log, file = self._application.id, self._server.address
         found = opened(*raw, log=log, file=file, slots=self._slots, batches=batches)
         inside = {name: each_batch_once([found[name], old]) for name, old in self._inside.items()}
         self._inside = {name: rows.slice(0, _MOST_ROWS) for name, rows in inside.items()}
-        self._unopened, self._open_from = [], time.monotonic() + _OPENED_EVERY
+        self._unopened = []
 
 
 def read(address: str, read_files: Callable[[Sequence[Input]], Reading], *, stages: bool) -> Reading:
@@ -318,13 +325,11 @@ class Watched:
         if not self._told:
             self._told = True
             return True
-        was_gone = self._gone
-        try:
-            new = self._driver.look()
-            self._gone = None
-        except InputError:
-            new, self._gone = False, was_gone or datetime.now(timezone.utc)
-        return new or (was_gone is None) != (self._gone is None)
+        was_gone, before = self._gone, self._driver.known
+        with suppress(InputError):
+            self._driver.look()
+        self._gone = None if self._driver.there else was_gone or datetime.now(timezone.utc)
+        return self._driver.known != before or (was_gone is None) != (self._gone is None)
 
     def reading(self, *, stages: bool = False) -> Reading:  # noqa: ARG002 - decided when it began
         """Return all that was read so far."""
