@@ -219,6 +219,10 @@ def test_lines_limited_to_versions_while_the_version_is_not_known() -> None:
         *(({"fact": "conf:a", "below": 1000}, {"conf:a": value}, holds)
           for value, holds in (("5", True), (" 2.5 ", True), ("1000", False), ("10k", None), ("true", None))),
         ({"fact": "conf:a", "at_least": 1000}, {}, None),
+        *(({"fact": "conf:a", **asked}, {"conf:a": value}, holds)
+          for asked in ({"is": "FAIR"}, {"in": ["fair", "0s"]})
+          for value, holds in (("FAIR", True), (" fair", True), ("fifo", False))),
+        ({"fact": "sink", "is": "Kafka"}, {"sink": "kafka"}, False),
         ({"metric": "trigger_execution_ms", "at_least": 100}, {}, True),
         ({"metric": "trigger_execution_ms", "below": 100}, {}, False),
     ],

@@ -70,6 +70,8 @@ def test_what_is_no_fact_or_stands_twice_is_refused(team: Path) -> None:
     assert "no fact 'statefull'" in changed(team, "unknown: [stateful]", "unknown: [statefull]").output
     said = changed(team, "unknown: [statefull]", "unknown: [trigger]").output
     assert "'trigger' stands in 'facts', too" in said
+    unread = changed(team, "fact: stateful,", 'fact: "conf:spark.ui.port",').output
+    assert "settings are read for 'conf:spark.ui.port'" in unread
 
 
 @pytest.mark.parametrize(

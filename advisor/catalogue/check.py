@@ -18,7 +18,7 @@ from advisor.catalogue.plain import in_words, read_plain
 from advisor.catalogue.rule import FAMILIES, RETIRED, Measure, RuleBody, Seen, WrittenRule
 from advisor.catalogue.step import Borrowed, Change, Saves, SharedStep, Stage, Trigger, Use, WrittenStep
 from advisor.errors import did_you_mean, short
-from advisor.facts import CONF, FACTS, Fact, check_value, is_version
+from advisor.facts import CONF, FACTS, Fact, check_value, from_conf, is_version
 from advisor.metrics import METRICS, STATS, AnyMetric
 from advisor.progress.shapes import Operator
 from advisor.window import PHASES
@@ -250,6 +250,8 @@ def _wrong_for_metric(line: Condition) -> str | None:
 def _wrong_for_fact(line: Condition) -> str | None:
     name = line.fact or ""
     if name.startswith(CONF):
+        if not any(kept == name for kept, _ in from_conf(name.removeprefix(CONF), "")):
+            return f"no log's or session's settings are read for '{name}'"
         number = line.operator not in ("at_least", "below") or isinstance(line.operand, int | float)
         return None if number else f"{line.operator} of a configuration value is a number"
     fact = FACTS.get(name)

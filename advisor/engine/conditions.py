@@ -191,10 +191,10 @@ def _ask_version(line: Condition, window: Window) -> Answer:
 
 def _compare(line: Condition, value: Any) -> bool:
     operand = line.operand
-    if line.operator == "is":
-        return bool(value == operand)
-    if line.operator == "in":
-        return value in operand
+    if line.operator in ("is", "in"):
+        possible = operand if line.operator == "in" else (operand,)
+        alike = line.subject.startswith(CONF) and str(value).strip().lower() in (str(one).lower() for one in possible)
+        return alike or bool(value in possible)  # Spark takes the words of a setting in any case of letters
     if line.subject.startswith(CONF):
         value = conf_number(value)
     elif FACTS[line.subject].kind == "version":

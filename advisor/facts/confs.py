@@ -47,7 +47,8 @@ _DSTREAMS: Final = "spark.streaming."
 _KEPT = (
     "spark.sql.shuffle.partitions", "spark.executor.cores", "spark.executor.instances", "spark.task.cpus",
     "spark.master", "spark.python.worker.reuse", "spark.sql.execution.arrow.maxrecordsperbatch",
-    "spark.sql.files.maxrecordsperfile",
+    "spark.sql.files.maxrecordsperfile", "spark.scheduler.mode", "spark.locality.wait", "spark.sql.adaptive.enabled",
+    "spark.shuffle.sort.bypassmergethreshold",
 )  # fmt: skip
 _STORES = {"RocksDBStateStoreProvider": "rocksdb", "HDFSBackedStateStoreProvider": "hdfs"}
 _STATE_PARTITIONS: Final = "spark.sql.streaming.internal.statestore.partitions"
