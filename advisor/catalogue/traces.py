@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, lru_cache
 from statistics import median
+from urllib.parse import quote
 
 import msgspec
 
@@ -19,7 +20,7 @@ from advisor.metrics.units import milliseconds
 from advisor.redaction import redact
 from advisor.window import Window
 
-_OF_SOURCE, _SCHEME = re.compile(r"\[([^\],]{1,2000})"), re.compile(rb"^file:/+")
+_OF_SOURCE, _PARTS, _SCHEME = re.compile(r"\[([^\]]{1,2000})"), re.compile(r"[\s,]"), re.compile(rb"^file:/+")
 _NO_FILES = ("kafka", "rate", "rate_micro_batch", "socket", "kinesis", "event_hubs", "memory")
 _MOST_OF, _SAID, _LETTERS = 0.5, 4, 200
 """So many of the batches leave a trace that is said; traces that are said; letters of a path."""
@@ -87,7 +88,7 @@ def _folder(path: bytes) -> str:
     parts = _SCHEME.sub(b"/", path).decode("utf-8", "replace").split("/")
     while len(parts) > 2 and "=" in parts[-1]:
         parts.pop()
-    return redact("/".join(parts)).replace(" ", "%20").replace(",", "%2C")[:_LETTERS]
+    return _PARTS.sub(lambda found: quote(found[0]), redact("/".join(parts)))[:_LETTERS]
 
 
 def done_besides(window: Window) -> dict[str, Known]:

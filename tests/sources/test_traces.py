@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 import pytest
 import yaml
 
 import advisor
-from advisor.catalogue.traces import forms, traced, traces
+from advisor.catalogue.traces import forms, traced, traced_line, traces
 from advisor.facts import FACTS
+from advisor.sources.stages.loggedjobs import Moment
+from advisor.sources.stages.scheduler import DeltaLog
+from advisor.sources.stages.sinklines import Notes
 from advisor.stages import BATCH_PARTS
 
 SAMPLES = Path(__file__).parents[2] / "sample_progress"
@@ -65,3 +68,11 @@ def test_an_event_log_shows_what_a_batch_does(tmp_path: Path) -> None:
     parts = advisor.read_stages(tmp_path / "events", parts=True)
     told = {entry.split()[0] for entries in parts["traces"] for entry in entries}
     assert told >= {"checkpoints_rows", "reads_by_jdbc", "drops_cache"}
+
+
+def test_of_a_long_message_its_beginning_is_kept() -> None:
+    traced_line.cache_clear()
+    read = Notes(cast(Any, None), Moment(), DeltaLog()).tracing("DataSourceStrategy", None)
+    for end in (b"1", b"2"):
+        read(b"Pruning directories with: %s" % (b"x" * 10_000 + end), 0)
+    assert traced_line.cache_info().currsize == 1

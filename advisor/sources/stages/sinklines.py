@@ -27,6 +27,9 @@ _POLLED_MS = {b"nano": 1e-6, b"m": 1.0}
 """Spark 3.3 to 3.5 writes nanoseconds, 4.0 and later milliseconds."""
 _COMPACTED = re.compile(rb"(?:(W)riting atomically|Renamed temp file).* \S*/_spark_metadata/\.?\d{1,15}\.compact\b")
 
+_LETTERS = 4200
+"""Of a message that are traced; no form reaches further."""
+
 Reader = Callable[[bytes, int], None]
 """Reads a line; the number is where its message begins."""
 
@@ -143,7 +146,7 @@ class Notes:
 
         def read(line: bytes, message: int) -> None:
             of_file = line.startswith((b"Reading ", b"Input split"), message)
-            for one in traced_line(of, line[message : line.rfind(b"/") + 1 if of_file else None]):
+            for one in traced_line(of, line[message : line.rfind(b"/") + 1 if of_file else None][:_LETTERS]):
                 self._note(*one)
             if other:
                 other(line, message)
