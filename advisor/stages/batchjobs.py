@@ -169,6 +169,8 @@ class Kinds:
     def settle(self, chosen: Sequence[Inside]) -> None:
         """A scan of files, or their listing, is the source's where the query has no other; else it is of a static side.
 
+        What reads the cache of such a scan does not read the source again.
+
         Which part of a stage is a table's that reads both, as a union does, is not known.
         Batches that were settled before count, too.
         """
@@ -179,12 +181,12 @@ class Kinds:
                 if attempt.kind in ("source_read", "both"):
                     self._streams.add(query)
                     attempt.kind = None if attempt.kind == "both" else attempt.kind
-                elif attempt.kind in ("scan", "listing"):
+                elif attempt.kind in ("scan", "listing", "cached"):
                     scans.append((query, attempt))
                 elif attempt.kind == "table_log":
                     snapshots[query] = max(snapshots.get(query, 0), attempt.tasks or 0)
         for query, attempt in scans:
-            of_source = "source_read" if attempt.kind == "scan" else "result"
+            of_source = "source_read" if attempt.kind == "scan" else "result" if attempt.last else "shuffle"
             attempt.kind = "other" if query in self._streams else of_source
         for inside in chosen:
             if inside.batch.id in snapshots:

@@ -151,11 +151,12 @@ LEVEL = {"Use Disk": True, "Use Memory": True}
 KEPT = {"RDD ID": 7, "Name": "Project", "Number of Partitions": 1, "Storage Level": LEVEL}
 
 
+@pytest.mark.parametrize("operators", [STREAM, ("Scan json ",)], ids=["a stream", "files"])
 @pytest.mark.parametrize(("more", "reads"), [({}, 1), ({"Failure Reason": "lost"}, 2), ({"Number of Tasks": 0}, 2)])
 def test_a_batch_that_is_kept_is_read_once_and_again_where_it_was_not_computed_whole(
-    tmp_path: Path, more: dict[str, Any], reads: int
+    tmp_path: Path, operators: tuple[str, ...], more: dict[str, Any], reads: int
 ) -> None:
-    jobs = [job(number, 3000 + 150 * number, named(3), **KEPT) for number in (1, 2, 3)]
+    jobs = [job(number, 3000 + 150 * number, named(3), operators, **KEPT) for number in (1, 2, 3)]
     jobs[0][2]["Stage Info"].update(more)
     stages, parts = read(tmp_path, *jobs, progress(3))
     assert list(stages["kind"]) == ["source_read"] * reads + ["result"] * (3 - reads)

@@ -254,8 +254,10 @@ class Application:
         names = operators(info.datasets)
         if job and job.batch is None and streams(names):
             job.streams = True
-        kind, what = meant(names, job.description if job else "", last, self._from_cache(info))
+        cached = self._from_cache(info)
+        kind, what = meant(names, job.description if job else "", last, cached)
         kind = self._of_tables_alone(kind, info)
+        kind = "cached" if cached and kind == "scan" else kind
         if job:
             kept = (each.name for each in info.datasets if "/" in each.name or _TO_DISK in each.name)
             job.notes += [note for name in kept for note in _traced("RDD", name)]
