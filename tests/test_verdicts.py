@@ -123,6 +123,12 @@ def test_a_python_function_that_two_operators_call_is_told(first: str, second: s
 
 
 _DISTINCT = "(5) HashAggregate\nFunctions: []\n\n(6) LocalLimit [codegen id : 2]\nInput [1]: [metric#12]\n"
+_OWN_GROUPS = (
+    "(1) Scan ExistingRDD\nArguments: [user#1L, x#4], SQLExecutionRDD[{}] at X.java:0, ExistingRDD, Unknown(0)\n"
+    "(3) Scan ExistingRDD\nArguments: [user#5L, x#7], SQLExecutionRDD[52] at X.java:0, ExistingRDD, Unknown(0)\n"
+    "(8) HashAggregate\nInput [2]: [user#5L, x#7]\nKeys [1]: [user#5L]\nFunctions [1]: [avg(x#7)]\n"
+    "(11) BroadcastHashJoin\nLeft keys [1]: [{}]\nRight keys [1]: [user#5L]\nJoin type: Inner"
+)
 _PANES = "Arguments: [" + ", ".join(3 * ["[named_struct(start, time#0, end, CASE WHEN a THEN b END), value#1]"])
 
 
@@ -134,6 +140,10 @@ _PANES = "Arguments: [" + ", ".join(3 * ["[named_struct(start, time#0, end, CASE
         ("(2) Exchange\nArguments: hashpartitioning(user#7L, 2)", {}),
         (f"{_DISTINCT}Arguments: 10001\n", {"pivot_looks": True}),
         (f"{_DISTINCT}Arguments: 100\n", {}),
+        (_OWN_GROUPS.format(52, "user#1L"), {"joins_own_groups": True}),
+        (_OWN_GROUPS.format(49, "user#1L"), {}),  # groups of another batch
+        (_OWN_GROUPS.format(52, "user#5L"), {}),  # groups on both sides
+        (_OWN_GROUPS.format(52, "user#1L").replace("\nRight keys [1]: [user#5L]", "\nRight keys [1]: [x#7]"), {}),
         ("(2) Exchange\nArguments: hashpartitioning(user#7L, 2), ENSURE_REQUIREMENTS, [plan_id=58]", {}),
         (
             "(3) Exchange\nArguments: RoundRobinPartitioning(100), REPARTITION_BY_NUM, [plan_id=18]",

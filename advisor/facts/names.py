@@ -272,6 +272,8 @@ _FACTS = (
          "the plan of an event log", _ASKED, settable=False),
     Fact("pivot_looks", "bool", "pivot() is called without values, which a job looks for in each batch",
          "the plan of an event log", _ASKED, settable=False),
+    Fact("joins_own_groups", "bool", "a query of a batch joins the batch with groups of itself",
+         "the plan of an event log", _ASKED, settable=False),
     Fact("column_parser", "str", "the function that one operator calls most often on one column",
          "the plan of an event log", _ASKED, settable=False),
     Fact("column_parsed_times", "int", "calls of that function, no two alike", "the plan of an event log", _ASKED,

@@ -22,6 +22,9 @@ _OF_TEXT: Final = re.compile(
 _BY_NUMBER: Final = re.compile(r"\b(\d{1,7})\), REPARTITION_BY_NUM\b")
 _PIVOT: Final = re.compile(r"\) LocalLimit[^\n]{0,80}\nInput \[1\]: [^\n]*\nArguments: 10001\n")
 """The end of the job in which `pivot` looks for its values: distinct ones, one more than spark.sql.pivotMaxValues."""
+_BATCH_ROWS: Final = re.compile(r"\nArguments: \[[^\]\n]*\], (\w{1,40}\[\d{1,12}\]) at [^\n]*, ExistingRDD, ")
+"""Where a query of foreachBatch reads the batch."""
+_KEYS: Final = re.compile(r"\n(Left keys|Right keys|Keys) \[\d{1,4}\]: (\[[^\n]+)")
 _SORT_OF_ALL: Final = ("rangepartitioning(",)  # Spark samples the input first, in a job of its own
 _PANE: Final = "[named_struct(start, "
 _CASE: Final = " WHEN "
@@ -82,6 +85,7 @@ def read_physical_plan(text: str) -> list[Told]:
     plain += _parsed(text)
     plain += [Told("schema_inferred", value=True)] if _OF_TEXT.search(text) else []
     plain += [Told("pivot_looks", value=True)] if "Functions: []" in text and _PIVOT.search(text) else []
+    plain += [Told("joins_own_groups", value=True)] if _joins_own_groups(text) else []
     called = Counter(call for calls in _PYTHON_CALLS.findall(text) for call in _PYTHON_CALL.findall(calls))
     plain += [Told("python_called_again", name) for (name, _), times in called.items() if times > 1][:1]
     plain += [Told("python_batches", value=True)] if _PYTHON_BATCHES.search(text) else []
@@ -94,6 +98,17 @@ def read_physical_plan(text: str) -> list[Told]:
     behind = text.partition(") StateStoreSave")[2].partition("state info [")[2]  # of the first operator that saves any
     mode = _MODE.search(behind.partition("\n")[0])
     return [*found, Told("output_mode", mode[1].lower())] if mode else found
+
+
+def _joins_own_groups(text: str) -> bool:
+    """Whether one side of a join is a batch, and the other one groups of it by the key of the join."""
+    rows = _BATCH_ROWS.findall(text)
+    if len(rows) == len(set(rows)):
+        return False
+    keys = _KEYS.findall(text)
+    grouped = {key for of, key in keys if of == "Keys"}
+    left, right = ({key for of, key in keys if of == side} & grouped for side in ("Left keys", "Right keys"))
+    return bool(left) != bool(right)
 
 
 def _repeated(text: str) -> dict[str, int]:
