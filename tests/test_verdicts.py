@@ -87,8 +87,11 @@ def test_a_comparison_and_a_report_tell_the_same_state_commit() -> None:
     assert compared == pytest.approx(told["state_commit"], abs=0.2)
 
 
-def test_two_slow_batches_are_a_rhythm_where_a_table_log_is_written_and_two_are_said_to_be_few(tmp_path: Path) -> None:
-    rows = [SLOW if number in (10, 20) else QUICK for number in range(28)]
+@pytest.mark.parametrize("cold", [{0}, {0, 1}], ids=["the first batch is cold", "the second one, too"])
+def test_two_slow_batches_are_a_rhythm_where_a_table_log_is_written_and_two_are_said_to_be_few(
+    tmp_path: Path, cold: set[int]
+) -> None:
+    rows = [SLOW if number in {10, 20} | cold else QUICK for number in range(28)]
     (tmp_path / "p.json").write_text("\n".join(map(json.dumps, events(rows, first=0))))
     (query,) = advisor.analyze(tmp_path / "p.json", set=["writes_delta=true", "sink=foreach_batch"]).typed.queries
     assert {one.rule for one in query.findings} >= {"SK001"}

@@ -71,7 +71,7 @@ def _found(window: Window) -> tuple[int, float] | None:
         offset = _slowest(places, times)
         slow = places == offset
         others = _warm(times[~slow]) if run["cold"][0] else times[~slow]
-        alone = every == few and _two_alone(times[slow], times[~slow])
+        alone = every == few and _two_alone(times[slow], others)
         if alone or _in_rhythm(times[slow], others, MOST_CHANCE / (tried * every)):
             return every, float(offset)
     return None
