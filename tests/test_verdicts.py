@@ -132,6 +132,7 @@ _OWN_GROUPS = (
     "(8) HashAggregate\nInput [2]: [user#5L, x#7]\nKeys [1]: [user#5L]\nFunctions [1]: [avg(x#7)]\n"
     "(11) BroadcastHashJoin\nLeft keys [1]: [{}]\nRight keys [1]: [user#5L]\nJoin type: Inner"
 )
+CALLED = "Input [1]: [value#1L]\nArguments: [score(value#1L)#4], [pythonUDF0#5]"
 _PANES = "Arguments: [" + ", ".join(3 * ["[named_struct(start, time#0, end, CASE WHEN a THEN b END), value#1]"])
 
 
@@ -191,20 +192,22 @@ def test_a_plan_tells_what_multiplies_its_work(plan: str, told: dict[str, object
 
 
 @pytest.mark.parametrize(
-    ("plan", "batches"),
+    ("plan", "told"),
     [
-        ("(3) MapInPandas\nInput [1]: [value#1L]\nArguments: score(value#1L)#4, [value#5L], false\n", True),
-        ("(3) PythonMapInArrow\nInput [1]: [value#1L]\n", True),
-        ("(5) FlatMapGroupsInPandas\nInput [1]: [value#1L]\n", True),
-        ("(5) FlatMapGroupsInPandasWithState\nInput [1]: [value#1L]\n", False),
-        ("(2) ArrowEvalPython\nInput [1]: [value#1L]\nArguments: [score(value#1L)#4], [pythonUDF0#5], 204\n", True),
-        ("(2) ArrowEvalPython\nInput [1]: [value#1L]\nArguments: [score(value#1L)#4], [pythonUDF0#5], 200\n", True),
-        ("(2) ArrowEvalPython\nInput [1]: [value#1L]\nArguments: [score(value#1L)#4], [pythonUDF0#5], 101\n", False),
-        ("(2) BatchEvalPython\nInput [1]: [value#1L]\nArguments: [score(value#1L)#4], [pythonUDF0#5]\n", False),
+        ("+- MapInPandas (3)\n(3) MapInPandas\nInput [1]: [value#1L]\n", {"runs_python", "python_batches"}),
+        ("(3) PythonMapInArrow\nInput [1]: [value#1L]\n", {"runs_python", "python_batches"}),
+        ("(5) FlatMapGroupsInPandas\nInput [1]: [value#1L]\n", {"runs_python", "python_batches"}),
+        ("(5) FlatMapGroupsInPandasWithState\nInput [1]: [value#1L]\n", {"runs_python"}),
+        (f"(2) ArrowEvalPython\n{CALLED}, 204\n", {"runs_python", "python_batches"}),
+        (f"(2) ArrowEvalPython\n{CALLED}, 200\n", {"runs_python", "python_batches"}),
+        (f"(2) ArrowEvalPython\n{CALLED}, 101\n", {"runs_python"}),
+        (f"(2) BatchEvalPython\n{CALLED}\n", {"runs_python"}),
+        ("*(2) Project [pythonUDF0#5]\n:  +- *(1) BatchEvalPython [score(value#1L)#4]\n", {"runs_python"}),
+        ("*(1) Project [InPandas#5 AS Python#6]\n+- MicroBatchScan[value#1L] Python\n", set()),
     ],
 )
-def test_a_python_function_that_takes_many_rows_is_told(plan: str, batches: bool) -> None:
-    assert (Told("python_batches", value=True) in read_physical_plan(plan)) is batches
+def test_a_python_function_is_told_and_whether_it_takes_many_rows(plan: str, told: set[str]) -> None:
+    assert {one.fact for one in read_physical_plan(plan) if one.value is True} == told
 
 
 @pytest.mark.parametrize(("where", "modes"), [("<unknown>", set()), ("file:/c/state", {"update"})])

@@ -288,6 +288,8 @@ _FACTS = (
          outcome=True, settable=False),
     Fact("python_called_again", "str", "a Python function that the plan calls more than once for a row",
          "the same call in several operators of the plan of an event log", _ASKED, settable=False),
+    Fact("runs_python", "bool", "rows pass through Python functions",
+         "the plan of a session or an event log, or lines about the times of Python workers", _ASKED, settable=False),
     Fact("python_batches", "bool", "a Python function takes many rows at once (mapInPandas, say)",
          "the plan of an event log, or the class that logs the times of Python workers", _ASKED, settable=False),
     Fact("reads_gzip", "bool", "a .gz file is read, which Spark cannot split", "lines of FileScanRDD", _LINES,

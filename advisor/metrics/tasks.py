@@ -402,6 +402,8 @@ def _described(window: Window) -> list[str]:
 def python_stages(window: Window) -> np.ndarray:
     """Whether the longest stage of a batch runs Python functions, by the names of its operators: 1, or 0."""
     python = np.array([any(word in text for word in _PYTHON) for text in _described(window)], bool)
+    if window.facts.value("runs_python") and not python.any():  # a session names no operators
+        raise MissingError(NOT_TOLD)
     return np.bincount(window.stages["batch"], python & _is_longest(window), len(window))
 
 

@@ -64,6 +64,7 @@ LISTED = "BatchIds found from listing: "
 AQE = "MicroBatchExecution: Disabling AQE since AQE is not supported in"
 RENAMED = "CheckpointFileManager: Renamed temp file file:/"
 OF = "Map(path -> /data/incoming, maxFilesPerTrigger -> 60),None)"
+PYTHON = {"runs_python": True}
 WORKED = "Times: total = 1187, boot = -957, init = 1407, finish = 737"
 START = f"MicroBatchExecution: Starting orders {NAMED}. Use %s{STORE}"
 STARTED = {"async_progress": False, "query_name": "orders", "checkpoint_path": "file:/ck", "checkpoint_scheme": "file"}
@@ -118,11 +119,11 @@ REJECTED = "terminated with error\njava.util.concurrent.RejectedExecutionExcepti
         (["FileScanRDD: Reading File path: file:/in/a.json, range: 0-9, values: [empty row]"], {}),
         (["X: (spark.executor.id,driver), (spark.master,local[2]), (a,b)"], {"conf:spark.master": "local[2]"}),
         (["X: {spark.app.id=local-1, spark.master=local[*], a=b}"], {}),
-        ([f"ArrowPythonRunner: {WORKED}"], {"python_batches": True}), ([f"PythonUDFRunner: {WORKED}"], {}),
-        ([f"MapInBatchEvaluatorFactory$MapInBatchEvaluator$$anon$1: {WORKED}"], {"python_batches": True}),
-        ([f"ArrowEvalPythonEvaluatorFactory$$anon$2: {WORKED}"], {}),
-        ([f"ArrowPythonWithNamedArgumentRunner: {WORKED}"], {}),
-        ([structured(WORKED, "CoGroupedArrowPythonRunner")], {"python_batches": True}),
+        ([f"ArrowPythonRunner: {WORKED}"], PYTHON | {"python_batches": True}), ([f"PythonUDFRunner: {WORKED}"], PYTHON),
+        ([f"MapInBatchEvaluatorFactory$MapInBatchEvaluator$$anon$1: {WORKED}"], PYTHON | {"python_batches": True}),
+        ([f"ArrowEvalPythonEvaluatorFactory$$anon$2: {WORKED}"], PYTHON),
+        ([f"ArrowPythonWithNamedArgumentRunner: {WORKED}"], PYTHON),
+        ([structured(WORKED, "CoGroupedArrowPythonRunner")], PYTHON | {"python_batches": True}),
         # control characters and ends of lines
         ([(START % "file:/ck").replace("orders", "\x1b[31morders\u202e")], STARTED),
         ([START % "file:/ck" + "\r"], STARTED),

@@ -33,7 +33,10 @@ def heard(advisor: Any) -> Heard:
 
 
 def test_a_stateless_query(spark: Any, advisor: Any, heard: Heard, tmp_path: Path) -> None:
-    query = writer(rows(spark), "plain", tmp_path, password="hunter2").start()
+    from pyspark.sql import functions as f
+
+    scored = rows(spark).select(f.udf(str)("value").alias("value"))
+    query = writer(scored, "plain", tmp_path, password="hunter2").start()
     heard.batches(query, 5)
     found = entry(advisor, query)
     assert (found["name"], found["state"]) == ("plain", "running")
@@ -42,9 +45,11 @@ def test_a_stateless_query(spark: Any, advisor: Any, heard: Heard, tmp_path: Pat
         "trigger": "unspecified", "sink": "noop", "source": "rate_micro_batch", "task_slots": 2,
         "async_progress": False, "stateful": False, "output_mode": "append",
     }  # fmt: skip
-    assert known(found, "platform", "checkpoint_scheme", "checkpoint_manager", "ignored_async_setting") == {
+    assert known(
+        found, "platform", "checkpoint_scheme", "checkpoint_manager", "ignored_async_setting", "runs_python"
+    ) == {
         "platform": "open_source", "checkpoint_scheme": "file", "checkpoint_manager": "rename",
-        "ignored_async_setting": None,
+        "ignored_async_setting": None, "runs_python": True,
     }  # fmt: skip
     assert "hunter2" not in advisor.report().to_json()
     assert attach(spark, health=0) is advisor

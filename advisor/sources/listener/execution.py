@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 from advisor.facts import from_conf, from_writer_options
 from advisor.facts.inspection import sink_kind
 from advisor.sources.sightings.line import Line
-from advisor.sources.sightings.plan import MARK, read_plan
+from advisor.sources.sightings.plan import MARK, read_plan, runs_python
 from advisor.sources.sightings.query import checkpoint, limits
 
 Told = tuple[str, Any, str]
@@ -47,7 +47,8 @@ def of_batch(execution: Any, session: dict[str, str]) -> list[Told]:
     own = separated(execution.sparkSessionForStream().conf().getAll())
     other = {key: own[key] for key in _OWN if own.get(key) not in (None, session.get(key))}
     found = [(fact, value, _OWN[key]) for key, text in other.items() for fact, value in from_conf(key, text)]
-    return [*found, *((fact, value, "session") for fact, value in attempt(_delta_snapshot, execution))]
+    shown = (one for ask in (_delta_snapshot, _python) for one in attempt(ask, execution))
+    return [*found, *((fact, value, "session") for fact, value in shown)]
 
 
 def slots(context: Any) -> list[Told]:
@@ -123,6 +124,12 @@ def _limits(execution: Any) -> list[tuple[str, Any]]:
     found = [(one.fact, one.value) for one in limits(text)]
     whole = text and "more fields" not in text and "maxoffsetspertrigger" not in text.lower()
     return [("max_offsets_per_trigger", None), *found] if whole else found
+
+
+def _python(execution: Any) -> list[tuple[str, Any]]:
+    """Whether the plan of the newest batch, which exists already, hands rows to Python."""
+    plan = execution.lastExecution().executedPlan().treeString()
+    return [(one.fact, one.value) for one in runs_python(plan)]
 
 
 def _delta_snapshot(execution: Any) -> list[tuple[str, Any]]:

@@ -38,6 +38,8 @@ _PARSER: Final = re.compile(
 _MORE: Final = re.compile(r"\.\.\. (\d{1,9}) more fields")
 _PYTHON_CALLS: Final = re.compile(r"EvalPython\nInput [^\n]*\nArguments: \[([^\n]*)\], \[python")
 _PYTHON_CALL: Final = re.compile(r"(?:^|, )(\w+)\([^\n]{0,1000}?\)(#\d+)(?=, \w+\(|$)")
+_PYTHON: Final = re.compile(r"(?m)^[ :+*()\d-]*\w{0,40}(?:Python|InPandas|InArrow|InPySpark)")
+"""An operator, in the plan's tree, that hands rows to Python."""
 _PYTHON_BATCHES: Final = re.compile(
     r"\(\d+\) (?:(?:Python)?MapIn|FlatMap(?:Co)?GroupsIn)(?:Pandas|Arrow)\n"
     r"|EvalPython\nInput [^\n]*\nArguments: [^\n]*, (?:20[04]|25[01])\n"  # a pandas_udf or arrow_udf, also of iterators
@@ -89,6 +91,7 @@ def read_physical_plan(text: str) -> list[Told]:
     called = Counter(call for calls in _PYTHON_CALLS.findall(text) for call in _PYTHON_CALL.findall(calls))
     plain += [Told("python_called_again", name) for (name, _), times in called.items() if times > 1][:1]
     plain += [Told("python_batches", value=True)] if _PYTHON_BATCHES.search(text) else []
+    plain += runs_python(text)
     info = _STATE_INFO.search(text)
     if info is None:
         return plain
@@ -109,6 +112,11 @@ def _joins_own_groups(text: str) -> bool:
     grouped = {key for of, key in keys if of == "Keys"}
     left, right = ({key for of, key in keys if of == side} & grouped for side in ("Left keys", "Right keys"))
     return bool(left) != bool(right)
+
+
+def runs_python(plan: str) -> list[Told]:
+    """Whether rows pass through Python functions, by a physical plan's tree."""
+    return [Told("runs_python", value=True)] if _PYTHON.search(plan) else []
 
 
 def _repeated(text: str) -> dict[str, int]:

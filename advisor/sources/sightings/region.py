@@ -86,7 +86,8 @@ _DEBUG: Final = re.compile(
 
 
 def _read_worker(line: Line) -> list[Told]:
-    return [Told("python_batches", value=True)] if _PYTHON_BATCHES.search(line.logger or line.text) else []
+    batches = [Told("python_batches", value=True)] if _PYTHON_BATCHES.search(line.logger or line.text) else []
+    return [Told("runs_python", value=True), *batches]
 
 
 _WITHOUT_AQE: Final = (
