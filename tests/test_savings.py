@@ -115,6 +115,7 @@ def record(trigger: str | None, share: float = 0.5, metric: str = "add_batch_ms"
         ("processing_time", 1.4, "offset_log_ms", {}, 30),  # no more than the offset log
         # in Kafka a third of addBatch before its end, and that third shrinks, too
         ("processing_time", 0.5, "add_batch_ms", {"sink": "kafka", "stateful": False}, 20 * 2 / 3),
+        ("processing_time", 0.5, "add_batch_ms", {"sink": "kafka", "stateful": False, "runs_python": True}, 20),
         ("processing_time", 0.5, "add_batch_ms", {"sink": "kafka", "stateful": True}, 20),
         ("processing_time", 1, "offset_log_ms", {"sink": "kafka", "stateful": False}, 30),
     ],
@@ -202,6 +203,24 @@ def test_a_record_waits_for_the_batch_before_its_own() -> None:
     mixed = Mixture(*(np.full(3, number) for number in (80.0, 100.0, 1.0, 0.0, 0.0, 0.0)), known=np.ones(3, bool))
     start, width = shorter(batches, mixed, 10.0, True, None, each=np.array([1.0, 3.0, 1.0]))
     assert (start.tolist(), width.tolist()) == ([70, 50, 70], [90, 90, 70])
+
+
+@pytest.mark.parametrize(("known", "expected"), [({}, True), ({"runs_python": True}, False)])
+def test_python_that_starts_during_a_wait_for_kafka_hides_a_part_of_it(
+    known: dict[str, object], expected: bool
+) -> None:
+    """A record a second comes to each of two partitions, whose tasks wait for the next one for most of addBatch."""
+    rows = []
+    for number in range(20):
+        start, end = ({"t": dict.fromkeys("01", number + later)} for later in (0, 1))
+        source = {"description": "KafkaV2[Subscribe[t]]", "numInputRows": 2, "startOffset": start, "endOffset": end}
+        rows.append({"triggerExecution": 950, "addBatch": 600, "numInputRows": 2, "sources": [source]})
+    sparse = window(rows, interval_ms=1000, trigger="unspecified", task_slots=2, source="kafka", **known)
+    fetches = load().steps["kafka-fetch-wait"].saves
+    batch, a_record = per_batch(fetches, sparse), per_record(fetches, sparse)
+    assert isinstance(batch, Promise) and isinstance(a_record, Promise)
+    assert 0 < batch.low < batch.high
+    assert ((batch.expected is not None), (a_record.expected is not None)) == (expected, expected)
 
 
 def test_nothing_is_promised_of_a_number_that_is_not_known() -> None:

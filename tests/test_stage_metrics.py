@@ -291,13 +291,19 @@ def test_waves_of_state_are_those_of_its_stages_where_these_were_seen(wall: floa
 
 
 @pytest.mark.parametrize(
-    ("stages", "tasks", "sooner"),
-    [((200,), 2, 500 / 3), ((60, 150), 2, 150 / 3), ((200, 30), 2, 30 / 3), ((200,), 8, 500 * (1 / 12 + 3 / 8))],
-)
-def test_rows_reach_kafka_in_the_last_of_several_stages(stages: tuple[int, ...], tasks: int, sooner: float) -> None:
-    """The typical row of four waves is in Kafka a third of its own task before the middle wave ends."""
+    ("stages", "tasks", "python", "sooner"),
+    [
+        ((200,), 2, None, 500 / 3), ((60, 150), 2, None, 150 / 3), ((200, 30), 2, None, 30 / 3),
+        ((200,), 8, None, 500 * (1 / 12 + 3 / 8)), ((200,), 2, True, 0), ((200,), 8, True, 500 * 3 / 8),
+    ],
+)  # fmt: skip
+def test_rows_reach_kafka_in_the_last_of_several_stages(
+    stages: tuple[int, ...], tasks: int, python: bool | None, sooner: float
+) -> None:
+    """The typical row of four waves is in Kafka a third of a task, with Python none, before the middle wave ends."""
     seen = [EVEN | {"tasks": tasks, "wall_ms": wall, "last": True, "submitted": AT + timedelta(seconds=nth)}
             for nth, wall in enumerate(stages)]  # fmt: skip
     rows = [BATCH | {"sink": "KafkaTable", "sources": [KAFKA]}] * 20
-    found = opened(rows, dict.fromkeys(range(20), seen), stateful=False, sink="kafka", trigger="unspecified")
+    known = {"stateful": False, "sink": "kafka", "trigger": "unspecified", "runs_python": python}
+    found = opened(rows, dict.fromkeys(range(20), seen), **known)
     assert measure(found, "record_latency_ms", "p50").safe == pytest.approx(600 - sooner + 600 / 2, abs=2)  # type: ignore[union-attr]

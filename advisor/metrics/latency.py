@@ -196,11 +196,15 @@ def _early(window: Window) -> np.ndarray:
 
 
 def _before_end(window: Window) -> np.ndarray:
-    """The share of a stage after the typical row is in Kafka: a third of its task, and half of the other waves."""
+    """The share of a stage after the typical row is in Kafka: a third of its task, and half of the other waves.
+
+    Python hands a task's rows back together, near its end.
+    """
+    of_task = 0.0 if window.facts.value("runs_python") else VISIBLE_BEFORE_END
     if not len(window.stages):
-        return np.full(len(window), VISIBLE_BEFORE_END)
+        return np.full(len(window), of_task)
     waves = np.fmax(most(window, np.where(_is_last(window), spread(window).rounds, np.nan)), 1.0)
-    return VISIBLE_BEFORE_END / waves + (1 - 1 / waves) / 2
+    return of_task / waves + (1 - 1 / waves) / 2
 
 
 def _written_before_end(window: Window) -> np.ndarray:

@@ -15,12 +15,11 @@ from advisor.metrics.interval import advised_after_ms
 from advisor.metrics.latency import Mixture, mixture, mixture_quantiles, record_latency_ms, rows_with_spikes
 from advisor.metrics.missing import needed
 from advisor.savings.promise import in_common, promise
-from advisor.savings.saving import INTERVAL, OF_RECORDS, of_records
+from advisor.savings.saving import FETCHES, INTERVAL, OF_RECORDS, of_records
 from advisor.savings.shorter import OF_WAVES, shorter, waits_follow
 from advisor.statistics import zero_filled
 from advisor.window import Window
 
-FETCHES = "kafka_fetch_wait_ms"
 WAITING = ("backlog_wait_ms", "waiting_ms")
 _Saved: TypeAlias = Sequence[tuple[str, float]]
 
