@@ -220,6 +220,27 @@ def _other_kinds_of_kafka(servers: Servers) -> Iterator[Case]:
             yield replace(_of_kafka(f"Kafka to Kafka, {workload}", made, FEWER, settings), conf=conf)
 
 
+def kept_aside(servers: Servers) -> Iterator[Case]:
+    """Cases on which nothing was chosen that says the latency after a step; each has many batches."""
+    in_python = {"Python function": through_kafka.KafkaInPython, "mapInPandas": through_kafka.KafkaInPandas}
+    for name, python in in_python.items():
+        for rate, partitions, step in ((200, 2, ASYNC), (4_000, 3, ASYNC), (30, 3, FETCHES), (80, 5, FETCHES)):
+            yield _with_many_batches(name, python(rate, servers.kafka, partitions), step)
+    yield _with_many_batches("", Kafka(3_000, servers.kafka, 3), ASYNC)
+    yield _with_many_batches("", Kafka(80, servers.kafka, 5), FETCHES)
+    yield _with_many_batches("exploded", through_kafka.KafkaExploded(4_000, servers.kafka, 3), ASYNC)
+    yield _with_many_batches("joined with a table", through_kafka.KafkaWithTable(300, servers.kafka, 2), ASYNC)
+    for query, name in ((through_kafka.KafkaOnce, "each once"), (through_kafka.KafkaCounted, "counted by value")):
+        conf = with_partitions({}, 6)
+        yield replace(_with_many_batches(f"{name}, 6 state partitions", query(500, servers.kafka), FEWER), conf=conf)
+
+
+def _with_many_batches(what: str, query: Kafka, step: str) -> Case:
+    workload = ", ".join(filter(None, ("Kafka to Kafka", what)))
+    settings = f"{query.per_second:,} records a second, {query.partitions} topic partitions"
+    return replace(_of_kafka(workload, query, step, settings), batches=120)
+
+
 def _sparse(servers: Servers) -> Iterator[Case]:
     """Few records per partition and batch, whose fetches Kafka holds back; and as many that none is."""
     for rate, partitions in ((4, 4), (50, 4), (20, 1), (100, 6), (200, 8), (10_000, 8)):

@@ -98,6 +98,14 @@ class KafkaInPython(Kafka):
         return super().rows(setup).select(f.udf(bytes, "binary")("value").alias("value"))
 
 
+class KafkaInPandas(Kafka):
+    """Topic to topic, many values at once through a Python function."""
+
+    def rows(self, setup: Setup) -> Any:
+        """What Python gives back."""
+        return super().rows(setup).select("value").mapInPandas(lambda frames: frames, "value binary")
+
+
 class KafkaInForeachBatch(Kafka):
     """Topic to topic by a batch write in foreachBatch, after a count of the rows."""
 
