@@ -1,8 +1,7 @@
 """Compare two windows: what changed, by how much, and whether the promise was kept."""
 
 from advisor.comparison.compare import changes, compare
-from advisor.comparison.effect import Effect
 from advisor.comparison.interleaved import Trial, interleaved, order
 from advisor.comparison.levels import levels
 
-__all__ = ["Effect", "Trial", "changes", "compare", "interleaved", "levels", "order"]
+__all__ = ["Trial", "changes", "compare", "interleaved", "levels", "order"]

@@ -10,7 +10,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from advisor.metrics import Estimate
+from advisor.contract import Interval
 
 DRAWS = 999
 SEED = 45084  # fixed, so that the same logs give the same report
@@ -38,11 +38,11 @@ class Level:
         positive = np.where(other.draws > 0, other.draws, np.nan)
         return Level(self.value / other.value if other.value > 0 else math.nan, self.draws / positive)
 
-    def interval(self) -> Estimate:
+    def interval(self) -> Interval:
         """The value with the percentiles of its draws (95 %); the value always lies inside."""
         tail = (1 - CONFIDENCE) / 2
         low, high = np.nanquantile(self.draws, [tail, 1 - tail])
-        return Estimate(min(float(low), self.value), self.value, max(float(high), self.value))
+        return Interval(low=min(float(low), self.value), value=self.value, high=max(float(high), self.value))
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterable, Iterator
 
 from msgspec.structs import replace
 
-from advisor.comparison.effect import Effect, effect
+from advisor.comparison.effect import at_most, effect, rounded, same
 from advisor.comparison.levels import FEWEST, REST, TOTAL, Levels, levels, opened_alike, parts_apart, timed
 from advisor.comparison.load import Load, at_same_load, load
 from advisor.comparison.promises import OF, judged, made
-from advisor.contract import Advice, Differences, FactChange, FactEntry, KeptPromise, LoadEntry, Verdict
+from advisor.contract import Advice, Differences, Effect, FactChange, FactEntry, KeptPromise, LoadEntry, Verdict
 from advisor.facts import CONF, FACTS, Facts, Known, same_version
 from advisor.metrics import Missing
 from advisor.metrics.phases import budget
@@ -53,7 +53,7 @@ def compare(
         verdict=verdict,
         says=_says(verdict, effects[0], weighed),
         load=LoadEntry(kind=weighed.kind, says=weighed.says),
-        effects=tuple(one.entry() for one in effects),
+        effects=tuple(map(rounded, effects)),
         changed=changed,
         promises=tuple(_promises(taken, effects, on_the_mean, min(len(before), len(after)), weighed)),
         limits=(*_limits(old, new), *([OPENED_OTHERWISE] if alike is False else [])),
@@ -94,33 +94,33 @@ def _effects(old: Levels, new: Levels, parts: Iterable[str]) -> Iterator[Effect]
 
 
 def _verdict(total: Effect, weighed: Load) -> Verdict:
-    slower = total.difference.low > 0
+    slower = total.difference_ms.low > 0
     comparable = weighed.kind in ("same", "adjusted")
     # More rows never make a batch faster, nor fewer make it slower: such a difference stands at any load.
     if not comparable and not (weighed.kind == "differs" and total.told and slower != weighed.grown):
         return "not comparable"
     if total.told:
         return "slower" if slower else "faster"
-    return "no difference" if total.same else "cannot say"
+    return "no difference" if same(total) else "cannot say"
 
 
 def _says(verdict: Verdict, total: Effect, weighed: Load) -> str:
-    went = f"{milliseconds(total.before)} → {milliseconds(total.after)}"
-    share = total.share
+    went = f"{milliseconds(total.before_ms)} → {milliseconds(total.after_ms)}"
+    share = total.difference_share
     percent = "" if share is None else f", {share.low * 100:+.0f} to {share.high * 100:+.0f} %"
     if verdict == "not comparable":
         return f"Not comparable: a typical batch went {went} {weighed.says}."
     if verdict == "no difference":
-        at_most = milliseconds(total.at_most)
-        return f"No difference, or at most {at_most} either way: a typical batch went {went}{percent}, {weighed.says}."
+        most = milliseconds(at_most(total))
+        return f"No difference, or at most {most} either way: a typical batch went {went}{percent}, {weighed.says}."
     if verdict == "cannot say":
-        width = f"{milliseconds(total.difference.low)} to {milliseconds(total.difference.high)}"
+        width = f"{milliseconds(total.difference_ms.low)} to {milliseconds(total.difference_ms.high)}"
         return (
             f"Cannot say whether a typical batch is faster or slower: it went {went}, and the 95 % interval of the "
             f"difference, {width}{percent}, holds 0; {weighed.says}. More batches make it narrower."
         )
-    by = abs(total.difference.value or 0.0)
-    ends = sorted((abs(total.difference.low), abs(total.difference.high)))
+    by = abs(total.difference_ms.value or 0.0)
+    ends = sorted((abs(total.difference_ms.low), abs(total.difference_ms.high)))
     words = f"{milliseconds(by)} {verdict} ({milliseconds(ends[0])} to {milliseconds(ends[1])})"
     return f"A typical batch is {words}: {went}{percent}, {weighed.says}."
 

@@ -10,9 +10,9 @@ from typing import Literal
 import numpy as np
 
 from advisor.comparison.bootstrap import CONFIDENCE, students_t
-from advisor.comparison.effect import SAME_SHARE, Effect
+from advisor.comparison.effect import SAME_SHARE, made_of, same
+from advisor.contract import Effect, Interval
 from advisor.errors import UsageError
-from advisor.metrics import Estimate
 
 Arm = Literal["A", "B"]
 FEWEST_RUNS = 4
@@ -30,7 +30,7 @@ class Trial:
     @property
     def decided(self) -> bool:
         """Whether there is a difference that is more than noise, or surely none of 5 %."""
-        return self.effect.told or self.effect.same
+        return self.effect.told or same(self.effect)
 
     @property
     def runs_needed(self) -> int:
@@ -39,8 +39,8 @@ class Trial:
         Its width shrinks with the square root of the runs: the second stage of Stein's procedure (Annals of
         Mathematical Statistics 16, 1945). 0 where A's mean is not above 0.
         """
-        close = SAME_SHARE * self.effect.before
-        half = (self.effect.difference.high - self.effect.difference.low) / 2
+        close = SAME_SHARE * self.effect.before_ms
+        half = (self.effect.difference_ms.high - self.effect.difference_ms.low) / 2
         return FEWEST_RUNS * math.ceil(self.runs * (half / close) ** 2 / FEWEST_RUNS) if close > 0 else 0
 
 
@@ -71,10 +71,11 @@ def interleaved(runs: Sequence[tuple[Arm, float]], name: str = "triggerExecution
     fitted = np.linalg.lstsq(design, level, rcond=None)[0]
     half = _half_width(design, level - design @ fitted)
     base, found = float(level[is_b == 0].mean()), float(fitted[1])
-    difference = Estimate(found - half, found, found + half)
-    share = Estimate(difference.low / base, found / base, difference.high / base) if base > 0 else None
+    difference = Interval(low=found - half, value=found, high=found + half)
+    of_base = [ms / base for ms in (difference.low, found, difference.high)] if base > 0 else []
+    share = Interval(low=of_base[0], value=of_base[1], high=of_base[2]) if of_base else None
     drift = float(fitted[2]) * (len(runs) - 1)
-    return Trial(Effect(name, stat, base, base + found, difference, share), len(runs), drift)
+    return Trial(made_of(name, stat, (base, base + found), difference, share), len(runs), drift)
 
 
 def _half_width(design: np.ndarray, residual: np.ndarray) -> float:

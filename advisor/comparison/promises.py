@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from advisor.comparison.effect import Effect, interval
-from advisor.contract import Advice, FactChange, KeptPromise, Of, Outcome, Promise
+from advisor.comparison.effect import interval
+from advisor.contract import Advice, Effect, FactChange, KeptPromise, Of, Outcome, Promise
 from advisor.facts import FACTS, Facts, from_conf, from_reader_options, from_writer_options
 from advisor.facts.confs import ASYNC_ENABLED
 from advisor.metrics import Estimate
@@ -41,9 +41,10 @@ def judged(step: Advice, of: Of, measured: Effect | None, batches: int, doubt: s
     found: Outcome = "cannot say yet"
     because = doubt or "there is nothing measured"
     if measured is not None and not doubt:
-        saved = Estimate(-measured.difference.high, -(measured.difference.value or 0.0), -measured.difference.low)
-        found = verdict(promise, saved, measured.before)
-        because, more = _because(found, promise, saved, measured.before, batches)
+        changed = measured.difference_ms
+        saved = Estimate(-changed.high, -(changed.value or 0.0), -changed.low)
+        found = verdict(promise, saved, measured.before_ms)
+        because, more = _because(found, promise, saved, measured.before_ms, batches)
     return KeptPromise(
         step=step.id, do=step.do, of=of, predicted_ms=promise.rounded(),
         measured_ms=interval(saved, 1) if saved else None, verdict=found, because=because, more_batches=more,

@@ -11,13 +11,13 @@ import msgspec
 
 import advisor
 from advisor import contract
-from advisor.comparison import Effect, Trial, interleaved, levels, order
-from advisor.comparison.effect import SAME_SHARE
+from advisor.comparison import Trial, interleaved, levels, order
+from advisor.comparison.effect import SAME_SHARE, rounded, same
 from advisor.comparison.interleaved import FEWEST_RUNS, Arm
 from advisor.comparison.levels import FEWEST, INSIDE, TOTAL, Levels, is_opened
 from advisor.comparison.load import rows_per_batch, rows_per_second
 from advisor.comparison.promises import OF, judged
-from advisor.contract import Advice, KeptPromise, OnTrial, Promise, TrialRun, TrialVerdict, moment
+from advisor.contract import Advice, Effect, KeptPromise, OnTrial, Promise, TrialRun, TrialVerdict, moment
 from advisor.errors import UsageError
 from advisor.metrics import Missing
 from advisor.metrics.flow import SAME_LOAD
@@ -160,7 +160,7 @@ class _Result:
             return "cannot say", f"Cannot say for your state's size; with {size:,.0f} rows of state: {words}"
         if not total.told:
             return _undecided(self.trials[0], words)
-        return ("slower" if total.difference.low > 0 else "faster"), words[0].upper() + words[1:]
+        return ("slower" if total.difference_ms.low > 0 else "faster"), words[0].upper() + words[1:]
 
     def _stateful(self) -> bool:
         return any(run.facts.value("stateful") is True for run in self.runs)
@@ -176,7 +176,7 @@ class _Result:
             change=self.candidate.variant,
             spark_version=self.runs[0].facts.value("spark_version"),
             task_slots=slots,
-            effects=tuple(one.effect.entry() for one in self.trials),
+            effects=tuple(rounded(one.effect) for one in self.trials),
             drift_ms=round(self.trials[0].drift_ms, 2) if self.trials else None,
             promises=tuple(self._promises()),
             runs=tuple(self._run_entry(number) for number in range(len(self.runs))),
@@ -275,7 +275,7 @@ def found(trials: Sequence[Trial], name: str, stat: str) -> Effect | None:
 
 def _undecided(total: Trial, words: str) -> tuple[TrialVerdict, str]:
     """What to say where the interval holds 0."""
-    if total.effect.same:
+    if same(total.effect):
         return "no difference", f"No difference of {SAME_SHARE:.0%} or more: {words}"
     return "cannot say", f"Cannot say after {total.runs} runs{would_tell(total.runs_needed)}: {words}"
 
@@ -302,9 +302,9 @@ def _mean_promise(promises: Sequence[Promise | None]) -> Promise | None:
 
 
 def _measured(total: Effect) -> str:
-    went = f"a typical batch went {milliseconds(total.before)} → {milliseconds(total.after)}"
-    ends = f"{total.difference.low:+,.0f} to {total.difference.high:+,.0f} ms"
-    share = total.share
+    went = f"a typical batch went {milliseconds(total.before_ms)} → {milliseconds(total.after_ms)}"
+    ends = f"{total.difference_ms.low:+,.0f} to {total.difference_ms.high:+,.0f} ms"
+    share = total.difference_share
     percent = "" if share is None else f", {share.low * 100:+.0f} to {share.high * 100:+.0f} %"
     return f"{went} ({ends}{percent})."
 

@@ -12,11 +12,10 @@ import pytest
 
 from advisor.catalogue import load as load_catalogue
 from advisor.comparison import compare
-from advisor.comparison.effect import Effect
+from advisor.comparison.effect import made_of, rounded, same
 from advisor.comparison.load import load, rows_per_batch, rows_per_second
-from advisor.contract import Differences, FactEntry
+from advisor.contract import Differences, FactEntry, Interval
 from advisor.engine import Advice, judge
-from advisor.metrics import Estimate
 from advisor.stages import PARTS
 from advisor.window import Window, run_window
 from tests.made import event, facts, table, window
@@ -113,18 +112,20 @@ def test_slower_by_more_than_counts_the_low_end_of_the_interval(percent: float, 
 
 @pytest.mark.parametrize(("low", "percent", "fails"), [(0.25, 25, False), (0.25, 24.9, True), (0.2496, 24.98, False)])
 def test_slower_by_more_is_judged_by_the_number_itself(low: float, percent: float, fails: bool) -> None:
-    share = Estimate(low, 0.5, 0.75)
+    share = Interval(low=low, value=0.5, high=0.75)
+    ms = Interval(low=25, value=50, high=75)
     found = compare(run(SYNC), run(SYNC))
-    effect = Effect("triggerExecution", "typical", 100, 150, Estimate(25, 50, 75), share).entry()
+    effect = rounded(made_of("triggerExecution", "typical", (100, 150), ms, share))
     found = msgspec.structs.replace(found, verdict="slower", effects=(effect,))
     assert found.slower_by_more_than(percent) is fails
 
 
-@pytest.mark.parametrize(("low", "high", "same"), [(-9.9, 9, True), (-9, 10, False), (-10.1, 0, False)])
+@pytest.mark.parametrize(("low", "high", "is_same"), [(-9.9, 9, True), (-9, 10, False), (-10.1, 0, False)])
 def test_sides_are_the_same_whose_whole_interval_is_within_a_share_of_before(
-    low: float, high: float, same: bool
+    low: float, high: float, is_same: bool
 ) -> None:
-    assert Effect("addBatch", "typical", 200, 200, Estimate(low, 0, high), None).same is same
+    ms = Interval(low=low, value=0, high=high)
+    assert same(made_of("addBatch", "typical", (200, 200), ms, None)) is is_same
 
 
 def test_too_few_batches_say_how_many_more() -> None:

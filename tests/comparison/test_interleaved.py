@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from advisor.comparison import interleaved, order
+from advisor.comparison.effect import same
 from advisor.errors import UsageError
 
 
@@ -15,7 +16,7 @@ def trial(effect: float, noise: float, drift: float, seed: int, runs: int = 8) -
         (arm, 100 + effect * (arm == "B") + drift * place + noise * rng.normal())
         for place, arm in enumerate(order(runs))
     ]
-    found = interleaved(levels).effect.difference
+    found = interleaved(levels).effect.difference_ms
     return found.low, found.high
 
 
@@ -28,7 +29,7 @@ def test_the_order_balances_a_steady_drift() -> None:
 def test_drift_is_taken_out_of_the_effect() -> None:
     levels = [(arm, 100 - 20 * (arm == "B") + 5.0 * place) for place, arm in enumerate(order(4))]
     found = interleaved(levels)
-    assert found.effect.difference.value == pytest.approx(-20)
+    assert found.effect.difference_ms.value == pytest.approx(-20)
     assert found.drift_ms == pytest.approx(15)
 
 
@@ -61,9 +62,9 @@ def levels_of(effect: float, spread: float, runs: int = 8) -> list[tuple[str, fl
 
 def test_no_difference_is_said_only_where_the_whole_interval_is_close() -> None:
     close, wide, faster = (interleaved(levels_of(*given)) for given in ((0, 1), (0, 20), (-30, 1)))  # type: ignore[arg-type]
-    assert (close.effect.told, close.effect.same, close.decided) == (False, True, True)
-    assert (wide.effect.told, wide.effect.same, wide.decided) == (False, False, False)
-    assert (faster.effect.told, faster.effect.same, faster.decided) == (True, False, True)
+    assert (close.effect.told, same(close.effect), close.decided) == (False, True, True)
+    assert (wide.effect.told, same(wide.effect), wide.decided) == (False, False, False)
+    assert (faster.effect.told, same(faster.effect), faster.decided) == (True, False, True)
 
 
 def test_the_runs_that_would_tell_grow_with_the_square_of_the_spread() -> None:

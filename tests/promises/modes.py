@@ -17,6 +17,7 @@ import pandas as pd
 from advisor.catalogue import load
 from advisor.cli.spark import session
 from advisor.comparison import interleaved, order
+from advisor.comparison.effect import rounded
 from advisor.contract import OnTrial, plain
 from advisor.trials.run import Bounds, Run, Runner
 from advisor.trials.setup import Permissions, Setup
@@ -66,7 +67,7 @@ def _measured(spark: Any, query: Kafka, step: str, place: str) -> dict[str, Any]
             levels.append((arm, _in_mode(spark, query, step, f"{place}/{number}")))
     case = Case("Kafka to Kafka", query.build, step, f"{query.per_second:,} records a second")
     tried = {
-        "effects": [plain(interleaved(levels, MEASURED_LATENCY, "p50").effect.entry())],
+        "effects": [plain(rounded(interleaved(levels, MEASURED_LATENCY, "p50").effect))],
         "promises": [{"of": "record", "predicted_ms": _promised(step, runner, baselines)}],
     }
     return row_of_record(case, spark.version, outcome(tried, "record", MEASURED_LATENCY, "p50"))

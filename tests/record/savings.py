@@ -160,11 +160,11 @@ class Tried(NamedTuple):
 def outcome(told_of: list[tuple[Arm, Told]]) -> Tried:
     """What the runs say together; what is promised is the mean of the runs without the step."""
     effect = interleaved([(turn, run.level) for turn, run in told_of]).effect
-    saved = Estimate(-effect.difference.high, -(effect.difference.value or 0.0), -effect.difference.low)
+    saved = Estimate(-effect.difference_ms.high, -(effect.difference_ms.value or 0.0), -effect.difference_ms.low)
     without = [run for turn, run in told_of if turn == "A"]
     promises = [run.promise for run in without if run.promise]
     promise = mean(promises) if promises else None
-    judged = verdict(promise, saved, effect.before) if promise else "promises nothing"
+    judged = verdict(promise, saved, effect.before_ms) if promise else "promises nothing"
     levels = {side: [run.level for turn, run in told_of if turn == side] for side in "AB"}
     metrics = [run.metric for run in without if run.metric]
     ends = [float(np.mean([getattr(one, end) for one in metrics])) for end in ("low", "safe", "high") if metrics]
