@@ -13,7 +13,7 @@ from advisor.batches import Inside, Reading, RunBatches
 from advisor.facts import Facts
 from advisor.facts.inspection import computed
 from advisor.metrics import Estimate, Missing, measure
-from advisor.stages import BATCH_PARTS, STAGES
+from advisor.stages import BATCH_PARTS, STAGES, VACUUM
 from advisor.window import Window, executed_window
 from tests.made import events, table
 from tests.made import facts as known
@@ -224,6 +224,49 @@ def test_jobs_that_do_it_again_count_without_the_longest(
     assert (ms(made, "repeated_ms"), ms(made, "recomputed_ms")) == ms_again
     in_one = opened([BATCH] * 3, {n: [each | {"job": 7} for each in again] for n in range(3)})
     assert ms(in_one, "repeated_ms") == 0
+
+
+MAYBE = EVEN | {"kind": None}
+FEEDS = MAP | {"kind": "state"}
+
+
+@pytest.mark.parametrize(
+    ("stages", "facts", "metric", "value"),
+    [
+        *(([MAYBE, MAYBE], {}, metric, None) for metric in (
+            "computing_jobs", "repeated_ms", "recomputed_ms", "too_few_readers_ms", "one_task_ms",
+        )),
+        ([EVEN, MAYBE], {}, "repeated_ms", None),
+        ([EVEN, MAYBE], {}, "computing_jobs", 1),
+        ([EVEN, EVEN, MAYBE], {}, "repeated_ms", 110),
+        ([EVEN], {}, "too_few_readers_ms", 0),
+        ([MAYBE, MAYBE], {}, "later_jobs_ms", 40),
+        ([EVEN], {}, "repartition_waves", None),
+        ([EVEN], {"repartitioned_to": 2}, "repartition_waves", 1),
+        ([EVEN | {"what": "Project"}], {}, "repartition_waves", 0),
+        ([EVEN], {}, "waves_beyond_setting", None),
+        ([EVEN], {"shuffle_partitions": 8}, "waves_beyond_setting", 0),
+        ([EVEN | {"what": VACUUM}], {}, "text_scans", None),
+        ([MAP, FEEDS, READER | {"tasks": 2}], {}, "shuffle_files_ms", None),
+        ([MAP | {"shuffle_write_ms": 1.0}, FEEDS, READER | {"tasks": 2}], {}, "shuffle_files_ms", 0),
+    ],
+)  # fmt: skip
+def test_what_no_stage_shows_is_missing_and_not_0(
+    stages: list[dict[str, Any]], facts: dict[str, Any], metric: str, value: float | None
+) -> None:
+    parts = {n: {"jobs": len(stages), "driver_between_ms": 40.0} for n in range(3)}
+    found = measure(opened([BATCH] * 3, dict.fromkeys(range(3), stages), parts, **facts), metric)
+    assert (None if isinstance(found, Missing) else found.safe) == value
+
+
+def test_computing_again_is_bounded_where_the_reading_jobs_are_not_known() -> None:
+    ends = [{"t": {"0": 50 * n}} for n in range(4)]
+    twice = {"numInputRows": 100}
+    rows = [
+        BATCH | twice | {"sources": [KAFKA | twice | {"startOffset": ends[n], "endOffset": ends[n + 1]}]}
+        for n in range(3)
+    ]
+    assert ms(opened(rows, {n: [MAYBE, MAYBE] for n in range(3)}), "recomputed_ms") == 250
 
 
 def test_rows_of_kafkas_partitions_tell_where_tasks_do_not() -> None:

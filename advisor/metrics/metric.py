@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from advisor.errors import fault
-from advisor.metrics.missing import NOT_SEEN, Missing, MissingError
+from advisor.metrics.missing import NO_READER, NOT_SEEN, Missing, MissingError
 from advisor.window import Window
 
 Unit = Literal["ms", "share", "rows", "count", "bytes", "per_second", "ratio", "ms_per_minute"]
@@ -170,16 +170,27 @@ def window_metric(
 
 
 def stage_metric(
-    unit: Unit, basis: Basis = "wall", **more: Any
+    unit: Unit, basis: Basis = "wall", *, of_reads: bool = False, **more: Any
 ) -> Callable[[Callable[[Window], T | Missing]], Metric[T]]:
-    """For a function that takes the stages of a window, which it then has; milliseconds lie in addBatch."""
+    """For a function that takes the stages of a window, which it then has; milliseconds lie in addBatch.
+
+    `of_reads`: it looks for stages that read the source, so that 0 is unknown where one of several stages may read it.
+    """
 
     def made(compute: Callable[[Window], T | Missing]) -> Metric[T]:
         @functools.wraps(compute)
         def where_seen(window: Window) -> T | Missing:
-            return compute(window) if len(window.stages) else NOT_SEEN
+            found = compute(window) if len(window.stages) else NOT_SEEN
+            return _where_reads_are_known(window, found) if of_reads and isinstance(found, np.ndarray) else found
 
         phases = ("add_batch_ms",) if unit == "ms" else ()
         return metric(unit, basis, phases=phases, inside=True, **more)(where_seen)
 
     return made
+
+
+def _where_reads_are_known(window: Window, found: Any) -> Any:
+    """Return the values; NaN instead of 0 where a stage of the batch may read the source, or may not."""
+    maybe = window.stages["batch"][window.stages["kind"] == None]  # noqa: E711 (element by element)
+    known = np.where((np.bincount(maybe, minlength=len(window)) > 0) & (found == 0), np.nan, found)
+    return NO_READER if len(maybe) and np.isnan(known).all() else known

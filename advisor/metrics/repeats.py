@@ -8,7 +8,7 @@ from advisor.metrics.addbatch import of_jobs
 from advisor.metrics.event_time import late_rows_over_read
 from advisor.metrics.flow import sum_of_sources
 from advisor.metrics.metric import batch_metric, remembered, stage_metric
-from advisor.metrics.missing import Missing, needed
+from advisor.metrics.missing import NO_READER, Missing, needed
 from advisor.metrics.operators import joins, partitions
 from advisor.metrics.tasks import most, of_kind, per_batch, spread
 from advisor.statistics import above_zero, zero_filled
@@ -37,7 +37,7 @@ def reread_factor(window: Window) -> np.ndarray | Missing:
     return window.batches["input_rows"] / above_zero(delta)
 
 
-@stage_metric("ms", label="computing the batch again", share=True)
+@stage_metric("ms", label="computing the batch again", share=True, of_reads=True)
 def repeated_ms(window: Window) -> np.ndarray:
     """What stages that read the source or work on state take in all jobs of a batch but the longest of each kind.
 
@@ -51,7 +51,7 @@ def repeated_ms(window: Window) -> np.ndarray:
     return np.where(_state_opened_once(window), 0.0 * both, np.minimum(both, window.batches["add_batch_ms"]))
 
 
-@stage_metric("count", "count", label="jobs that compute the batch")
+@stage_metric("count", "count", label="jobs that compute the batch", of_reads=True)
 def computing_jobs(window: Window) -> np.ndarray:
     """Jobs of a batch that read the source or work on its state."""
     return _jobs(window, of_kind(window, "source_read", "state"))
@@ -81,7 +81,9 @@ def _jobs(window: Window, which: np.ndarray) -> np.ndarray:
 @stage_metric("ms", label="writing one after the other", share=True)
 def later_jobs_ms(window: Window) -> np.ndarray:
     """What the jobs of a batch take but the longest that computes it, and the driver between jobs."""
-    return needed(repeated_ms(window)) + needed(of_jobs(window, "driver_between_ms"))
+    again = repeated_ms(window)
+    again = np.zeros(len(window)) if again is NO_READER else zero_filled(needed(again))
+    return again + needed(of_jobs(window, "driver_between_ms"))
 
 
 def _state_opened_once(window: Window) -> np.ndarray:
@@ -107,15 +109,16 @@ def _repeated(window: Window, again: np.ndarray) -> np.ndarray:
 
 
 @batch_metric("ms", phases=("add_batch_ms",), label="computing the batch again, at most")
-def recomputed_ms(window: Window) -> np.ndarray:
+def recomputed_ms(window: Window) -> np.ndarray | Missing:
     """What computing a batch again takes, as its jobs show it; else addBatch x (1 - 1 / computations), at most."""
-    shown = repeated_ms(window)
-    if isinstance(shown, np.ndarray):
-        return shown
-    return window.batches["add_batch_ms"] * (1 - 1 / np.maximum(needed(computations(window)), 1))
+    shown, times = repeated_ms(window), computations(window)
+    if isinstance(times, Missing):
+        return shown if isinstance(shown, np.ndarray) else times
+    at_most = window.batches["add_batch_ms"] * (1 - 1 / np.maximum(times, 1))
+    return at_most if isinstance(shown, Missing) else np.where(np.isnan(shown), at_most, shown)
 
 
-@stage_metric("ms", label="reading the source again, at most", share=True)
+@stage_metric("ms", label="reading the source again, at most", share=True, of_reads=True)
 def read_again_ms(window: Window) -> np.ndarray:
     """What a query that names its source several times takes for all but one reading, with what the stages compute."""
     again = 1 - 1 / np.maximum(needed(reread_factor(window)), 1)

@@ -17,6 +17,7 @@ SLOW_WRITE_MS, SLOW_WRITE, BYTES_PER_MS = 5.0, 0.02, 100_000.0
 """Of a task: the time to write to a shuffle, beyond what its bytes take, from which it is slow; as a share."""
 LONGER = 12.0
 """Times the tasks' own write time by which files were seen to lengthen a stage: 4 to 12 times."""
+NO_WRITE_TIME = Missing("nothing shows how long the tasks write to shuffles")
 JOINED = Missing("the partitions of the shuffle were joined before a stage showed how many there are")
 SLOWER = 2.0  # a straggler takes at least so many times as long as the other tasks of its stage
 UNEVEN = 2.0  # a partition is large from so many times the rows of the others
@@ -53,8 +54,8 @@ def shuffle_files_ms(window: Window) -> np.ndarray | Missing:
     writes, bytes_written = stages["shuffle_write_ms"], zero_filled(stages["shuffle_write_bytes"])
     seen, feeds = ~np.isnan(writes), readers > 0
     many, state = (readers[feeds] >= MANY_FILES).any(), of_kind(window, "state").any()
-    if feeds.any() and not seen[feeds].any() and not many and not state:  # state has a task for each partition
-        return JOINED
+    if feeds.any() and not seen[feeds].any() and not many:
+        return NO_WRITE_TIME if state else JOINED  # state has a task for each partition
     beyond = writes - bytes_written / BYTES_PER_MS
     by_time = (beyond >= SLOW_WRITE_MS * of.tasks) & (writes >= SLOW_WRITE * of.total)
     by_count = (readers >= MANY_FILES) & (readers <= MOST_FILES)

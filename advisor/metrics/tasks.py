@@ -9,7 +9,7 @@ from advisor.metrics.metric import remembered, stage_metric, window_metric
 from advisor.metrics.missing import NO_SLOTS, NOT_SEEN, NOT_TOLD, Missing, MissingError, needed
 from advisor.metrics.operators import largest, partitions, task_ms
 from advisor.metrics.slow_batches import rhythm
-from advisor.stages import DELTA_COMMAND, LISTING, MERGE, PYTHON_RDD
+from advisor.stages import DELTA_COMMAND, LISTING, MERGE, PYTHON_RDD, VACUUM
 from advisor.statistics import above_zero, known, mean, median, middle, zero_filled
 from advisor.window import Window
 
@@ -178,14 +178,20 @@ def most_waves(window: Window) -> np.ndarray | Missing:
 
 @stage_metric("count", "count", label="waves of tasks that repartition(N) in the code makes")
 def repartition_waves(window: Window) -> np.ndarray | Missing:
-    """The waves of a stage that has as many tasks as the plan's repartition(N) makes; 0 where no number is known."""
-    return _most_waves_of(window, spread(window).tasks == window.facts.number("repartitioned_to"))
+    """The waves of a stage that has as many tasks as the plan's repartition(N) makes; 0 where the plan has none."""
+    number = window.facts.number("repartitioned_to")
+    if number is None:
+        _described(window)  # a log that shows no operators shows no plan
+    return _most_waves_of(window, spread(window).tasks == number)
 
 
 @stage_metric("count", "count", label="waves of more tasks than the setting of shuffle partitions makes")
 def waves_beyond_setting(window: Window) -> np.ndarray | Missing:
-    """The most waves behind a shuffle with more tasks than spark.sql.shuffle.partitions; 0 where that is not known."""
-    more = spread(window).tasks > (window.facts.number("shuffle_partitions") or np.nan)
+    """The most waves behind a shuffle with more tasks than spark.sql.shuffle.partitions."""
+    set_to = window.facts.number("shuffle_partitions")
+    if set_to is None:
+        return Missing("spark.sql.shuffle.partitions is not known", "shuffle_partitions")
+    more = spread(window).tasks > set_to
     return _most_waves_of(window, of_kind(window, "shuffle", "result") & may_fetch(window) & more)
 
 
@@ -194,7 +200,7 @@ def _most_waves_of(window: Window, which: np.ndarray) -> np.ndarray | Missing:
     return NO_SLOTS if np.isnan(rounds).any() else most(window, np.where(which, rounds, 0.0), 0.0)
 
 
-@stage_metric("ms", label="small tasks that read the source in waves", share=True)
+@stage_metric("ms", label="small tasks that read the source in waves", share=True, of_reads=True)
 def small_reading_tasks_ms(window: Window) -> np.ndarray | Missing:
     """What stages that read the source in several waves of small tasks take beyond their longest task."""
     return _small_tasks(window, of_kind(window, "source_read"))
@@ -222,7 +228,7 @@ def _too_few(window: Window, kind: str) -> np.ndarray | Missing:
     return per_batch(window, of.wall - of.total / of.slots, (of.tasks < of.slots) & of_kind(window, kind))
 
 
-@stage_metric("ms", label="too few reading tasks", share=True)
+@stage_metric("ms", label="too few reading tasks", share=True, of_reads=True)
 def too_few_readers_ms(window: Window) -> np.ndarray | Missing:
     """What reading the source takes beyond its work spread over all slots, where it has fewer tasks than slots."""
     return _too_few(window, "source_read")
@@ -234,7 +240,7 @@ def too_few_state_tasks_ms(window: Window) -> np.ndarray | Missing:
     return _too_few(window, "state")
 
 
-@stage_metric("ms", label="the one task that computes the batch", share=True)
+@stage_metric("ms", label="the one task that computes the batch", share=True, of_reads=True)
 def one_task_ms(window: Window) -> np.ndarray | Missing:
     """What stages of a single task take beyond their work spread over all slots.
 
@@ -392,7 +398,7 @@ def _described(window: Window) -> list[str]:
     The lines of a driver log show no more of it than what Delta says of its own jobs, and which list or end in Python.
     """
     texts = window.stages["what"].tolist()
-    short = {text for text in texts if text not in (None, LISTING, PYTHON_RDD)}
+    short = {text for text in texts if text not in (None, LISTING, PYTHON_RDD, VACUUM)}
     if all(text.startswith("Delta: ") or DELTA_COMMAND.search(text) for text in short):
         raise MissingError(NOT_TOLD)
     return [text or "" for text in texts]
@@ -434,13 +440,13 @@ def cpu_per_row_ms(window: Window) -> np.ndarray:
     return took / above_zero(rows)
 
 
-@stage_metric("ms", label="computing while reading the source, at least")
+@stage_metric("ms", label="computing while reading the source, at least", of_reads=True)
 def cpu_wall_ms(window: Window) -> np.ndarray | Missing:
     """Processor time of the stages that read the source as wall time: its sum over the tasks that run at once."""
     return per_batch(window, window.stages["cpu_ms"] / spread(window).at_once, of_kind(window, "source_read"))
 
 
-@stage_metric("count", "count", label="stages of one task that read files")
+@stage_metric("count", "count", label="stages of one task that read files", of_reads=True)
 def unsplit_reads(window: Window) -> np.ndarray | Missing:
     """Stages of one task that read files of the source, in which no coalesce stands; 0 of other sources."""
     stages, source = window.stages, window.facts.value("source")
