@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -81,17 +82,21 @@ def in_the_foreground() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("error", [None, RuntimeError("Java was interrupted")])
 @pytest.mark.usefixtures("in_the_foreground")
-def test_ctrl_c_waits_for_the_end_of_a_start_and_is_not_lost(error: Exception | None) -> None:
+def test_a_signal_waits_for_the_end_of_a_start_and_is_not_lost(
+    error: Exception | None, number: signal.Signals, request: pytest.FixtureRequest
+) -> None:
+    request.addfinalizer(partial(signal.signal, number, signal.signal(number, signal.default_int_handler)))
     ended = []
     with pytest.raises(KeyboardInterrupt), uninterrupted():
-        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(number)
         ended.append("the start")
         if error:
             raise error
     assert ended == ["the start"]
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.getsignal(number) is signal.default_int_handler
 
 
 @pytest.mark.usefixtures("in_the_foreground")

@@ -19,6 +19,7 @@ LOG: Final = "driver.log"
 _SAID: Final = "java.txt"
 _LEAVING_SECONDS: Final = 10
 _LOCAL_IP: Final = "SPARK_LOCAL_IP"
+_SIGNALS: Final = [number for name in ("SIGINT", "SIGTERM", "SIGHUP") if (number := getattr(signal, name, None))]
 _OTHER_SPARKS: Final = ("SPARK_HOME", "SPARK_CONF_DIR", "PYSPARK_SUBMIT_ARGS")
 
 
@@ -84,24 +85,23 @@ def _java(conf: Any, said: Path) -> Iterator[Any]:
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Let Ctrl-C wait for the end of this; it then wins over any error.
+    """Let Ctrl-C, SIGTERM and SIGHUP wait for the end of this; they then win over any error.
 
     A Java machine that is interrupted while it starts would stay for ever, and Python drops errors in a callback of an
     import.
     """
     pressed: list[int] = []
-    before = signal.getsignal(signal.SIGINT)
-    if before is signal.SIG_IGN:  # started in the background: Ctrl-C is not for us
-        yield
-        return
-    signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
+    waiting = {number: before for number in _SIGNALS if callable(before := signal.getsignal(number))}
+    for number in waiting:
+        signal.signal(number, lambda number, _: pressed.append(number))
     try:
         yield
     except Exception:
         if not pressed:
             raise
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, before in waiting.items():
+            signal.signal(number, before)
     if pressed:
         raise KeyboardInterrupt
 

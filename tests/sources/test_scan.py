@@ -108,6 +108,21 @@ def test_a_broken_event_costs_only_itself_without_markers(cut: str) -> None:
     assert 1 <= len(found.broken) <= 2
 
 
+@pytest.mark.parametrize(
+    ("line", "broken"),
+    [
+        (compact(made()[1])[:60] + compact(made()[1])[-60:], 1),  # two halves of lines, as a lost block leaves them
+        (compact(made()[1])[:60], 1),
+        (compact(made()[1])[:20], 1),
+        ('{"id": "a", "runId": "b", "name": "started"}', 0),
+    ],
+)
+def test_a_line_that_begins_as_progress_and_is_no_json_is_broken(line: str, broken: int) -> None:
+    first, _, third = made()
+    found = scanned(a_log(compact(first), line, compact(third)))
+    assert (found.batch_ids, len(found.broken)) == ([10, 12], broken)
+
+
 def with_lines_of_others(event: str) -> str:
     """An event with lines of other threads inside."""
     lines = event.split("\n")

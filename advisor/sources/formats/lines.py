@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from advisor.progress import UNUSUAL, decode_usual
 from advisor.sources.formats import records
-from advisor.sources.formats.records import CUT_OFF, LONGEST_EVENT, find_events, keep, note_torn, tells_of_state
+from advisor.sources.formats.records import LONGEST_EVENT, find_events, keep, note_torn, tells_of_state
 from advisor.sources.harvest import Buffer, Harvest
+
+_NO_JSON = "a line that begins as progress and is no JSON"
 
 
 def matches(head: bytes) -> bool:
@@ -51,10 +55,11 @@ def _read_loosely(buffer: Buffer, start: int, stop: int, harvest: Harvest) -> No
             harvest.add_broken(start, found.reason)
         else:
             harvest.add(found.event, found.start, found.end)
-    if not events:
-        note_torn(buffer, start, stop, harvest)
-        if b"}" not in (line := bytes(buffer[start:stop])) and b'"runId"' not in line and line.startswith(b'{"id"'):
-            harvest.add_broken(start, CUT_OFF)
+    if not events and not note_torn(buffer, start, stop, harvest) and buffer[start : start + 5] == b'{"id"':
+        try:
+            msgspec.json.decode(buffer[start:stop])
+        except UNUSUAL:
+            harvest.add_broken(start, _NO_JSON)
 
 
 def begins(buffer: Buffer, start: int) -> int:

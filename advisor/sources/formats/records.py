@@ -121,16 +121,18 @@ def keep(found: Found, harvest: Harvest) -> None:
         harvest.add_broken(found.start, found.reason)
 
 
-def note_torn(buffer: Buffer, begin: int, end: int, harvest: Harvest) -> None:
-    """Note events in [begin, end) that end before the key by which others are found."""
-    at = buffer.find(_RUN_KEY, begin, end)
+def note_torn(buffer: Buffer, begin: int, end: int, harvest: Harvest) -> bool:
+    """Note events in [begin, end) that end before the key by which others are found; return whether there was one."""
+    at, noted = buffer.find(_RUN_KEY, begin, end), False
     while at >= 0:
         following = buffer.find(_RUN_KEY, at + 1, end)
         limit = end if following < 0 else following
         start, stop = innermost(buffer, max(begin, at - LONGEST_PIECE), at, min(limit, at + LONGEST_EVENT))
         if stop < 0:
             keep_early(buffer, start, limit, start, CUT_OFF, harvest)
+            noted = True
         begin, at = limit, following
+    return noted
 
 
 def find_events(buffer: Buffer, begin: int, end: int, depth: int = 0) -> Iterator[Found]:
