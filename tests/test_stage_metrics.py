@@ -334,6 +334,16 @@ def test_waves_of_state_are_those_of_its_stages_where_these_were_seen(wall: floa
 
 
 @pytest.mark.parametrize(
+    ("what", "python", "found"),
+    [("BatchEvalPython, Scan", True, 1), ("start at <unknown>:0", True, None), ("start at <unknown>:0", None, 0)],
+)
+def test_a_session_names_no_stage_that_runs_python(what: str, python: bool | None, found: int | None) -> None:
+    stages = {number: [EVEN | {"what": what}] for number in range(3)}
+    made = measure(opened([BATCH] * 3, stages, runs_python=python), "python_stages", "p50")
+    assert (made.safe if isinstance(made, Estimate) else None) == found
+
+
+@pytest.mark.parametrize(
     ("stages", "tasks", "python", "sooner"),
     [
         ((200,), 2, None, 500 / 3), ((60, 150), 2, None, 150 / 3), ((200, 30), 2, None, 30 / 3),
