@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from advisor.batches import SCHEMA, Broken, Chunks, Doing, Reading, table_of_sightings
 from advisor.errors import InputError, UsageError
 from advisor.sources import saved
-from advisor.sources.codecs import NOT_READ, Source, Torn, blocks, how_to_unpack, is_packed
+from advisor.sources.codecs import NOT_READ, how_to_unpack, is_packed
 from advisor.sources.envelopes import is_export
 from advisor.sources.files import read
 from advisor.sources.formats import HEAD
@@ -46,9 +46,7 @@ _SELDOM: Final = 10.0
 """Seconds for which stages may be read at each look; times as long passes between two readings that take longer."""
 _COMPARED: Final = 4096
 """Bytes at the end of what was read that are looked at again: a file that was cut off has others there."""
-_LOST: Final = (
-    "emptied between two looks, and no copy beside it can be read: what was written after this place may be missing"
-)
+_LOST: Final = "emptied between two looks: what was written after this place may be missing"
 
 
 class Following:
@@ -231,7 +229,7 @@ class _Plain:
         self._old = Reading.of(SCHEMA.empty_table())
         """What it held before it was cut off, the newest of it."""
         self._lost: tuple[Broken, ...] = ()
-        """Where it was last cut off, if no copy shows what was written until then."""
+        """Where it was last cut off."""
         self._begin_anew()
 
     def grow(self) -> bool:
@@ -239,12 +237,10 @@ class _Plain:
         file = self._file = self._file or self._opened()
         if file is None:
             return False
-        since, self._seen = self.changed / 1e9 - _SETTLED_S, os.fstat(file.fileno())
+        self._seen = os.fstat(file.fileno())
         self.changed = self._seen.st_mtime_ns
         if grown := self._is_cut_off(file):  # and written from its beginning
-            copies = _rotated([Input(self.path, self.log, True)], since)
-            if not any(self._goes_on_in(copy.path) for _, copy in copies):
-                self._lost = (Broken(self._name, self._size, 0, _LOST),)
+            self._lost = (Broken(self._name, self._size, 0, _LOST),)
             self.finish()
             self._old = _newest(self._old, replace(self._now(), files=0))
             self._begin_anew()
@@ -272,20 +268,6 @@ class _Plain:
         last = self._buffer[-_COMPARED:]
         file.seek(self._size - len(last))
         return file.read(len(last)) != last
-
-    def _goes_on_in(self, copy: str) -> bool:
-        """Read on in a copy of what the file held before it was cut off; whether it is one."""
-        last, held, at = self._buffer[-_COMPARED:], b"", 0
-        with suppress(OSError, Torn), Path(copy).open("rb") as file:
-            pieces = blocks(Source(file))
-            while at < self._size and (block := next(pieces, b"")):
-                held, at = held[-_COMPARED:] + block, at + len(block)
-            seen = len(held) - (at - self._size)
-            if at >= self._size and held[:seen].endswith(last):
-                if rest := b"".join([held[seen:], *pieces]):
-                    self._feed(rest)
-                return True
-        return False
 
     def reading(self) -> Reading:
         """Return what was read."""
