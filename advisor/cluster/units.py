@@ -163,7 +163,7 @@ def look(path: str, start: int, end: int) -> Look:
         with opened(path) as place:
             head = place.read(0, 1 << 20)
             form = format_of(head[:HEAD])
-            if form.tells or how_to_unpack(head) or is_packed(head[:16], place) or export_in(head, grows=False):
+            if form.tells or how_to_unpack(head) or is_packed(head[:16]) or export_in(head, grows=False):
                 return Look(whole=True)
             return Look(form.name, marked=not form.by_line and _marks(place, start, end))
     except (OSError, InputError):

@@ -1,11 +1,10 @@
-"""UTF-8 in blocks of bounded size: of text, UTF-16, gzip, zstd, bzip2, LZ4 frames, LZ4 blocks of event logs.
+"""UTF-8 in blocks of bounded size: of text, UTF-16, gzip, zstd, LZ4 frames, LZ4 blocks of event logs.
 
 Files that are packed in another way are not read.
 """
 
 from __future__ import annotations
 
-import bz2
 import codecs
 import gzip
 import io
@@ -21,8 +20,6 @@ from typing import IO, Any, Final
 
 import pyarrow as pa
 
-from advisor.sources.random_access import Place
-
 BLOCK = 1 << 20
 _HEAD = 16
 _PIECE = 8 << 10
@@ -36,7 +33,6 @@ _LZ4_BLOCK = b"LZ4Block"
 _LZ4_HEADER, _LZ4_SEED = 21, 0x9747B28C
 _XXHASH: Any = import_module("xxhash") if find_spec("xxhash") else None
 """The extra [lz4]; without it blocks are read unchecked."""
-_WIDE_LETTERS = re.compile(rb"(?:[\t-~]\0){8}")
 _NARROW_LETTERS = re.compile(rb"[^\0]{256}")
 """More than stand together in text of two bytes a letter, and fewer than any event has."""
 
@@ -90,10 +86,9 @@ def refuse_ratio(given: int, taken: int) -> None:
         raise Torn(f"unpacks to more than {_HIGHEST_RATIO} times its size: not read further")
 
 
-def is_packed(head: bytes, place: Place | None = None) -> bool:
-    """Whether a file that begins with `head` is compressed or of wide letters; with its `place`, or ends with some."""
-    ends = [head, place[-16:]] if place else [head]
-    return any(_unpacker(end) is not None or _decoder(end) is not _plain for end in ends)
+def is_packed(head: bytes) -> bool:
+    """Whether a file that begins with `head` is compressed or of wide letters."""
+    return _unpacker(head) is not None or _decoder(head) is not None
 
 
 _Unpack = Callable[[Source], Iterator[bytes]]
@@ -107,47 +102,27 @@ def _decoded(source: Source) -> Iterator[bytes]:
     head = b""
     while len(head) < _HEAD and (piece := next(coming, b"")):
         head += piece
-    return _decoder(head[:_HEAD])(chain([head], coming))
+    whole, decode = chain([head], coming), _decoder(head[:_HEAD])
+    return decode(whole) if decode else whole
 
 
 def _unpacker(head: bytes) -> _Unpack | None:
     return next((unpack for magic, unpack in _MAGIC if head.startswith(magic)), None)
 
 
-def _decoder(head: bytes) -> _Decode:
+def _decoder(head: bytes) -> _Decode | None:
     even, odd = any(head[::2]), any(head[1::2])  # plain English has a 0 in each letter of UTF-16
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return _wide("utf-16")
     if even == odd or len(head) < 4:
-        return _plain
+        return None
     return _wide("utf-16-le" if even else "utf-16-be")
-
-
-def _plain(coming: Iterator[bytes]) -> Iterator[bytes]:
-    """Text of one byte a letter, to which a shell of Windows may have appended some of several."""
-    for block in coming:
-        yield block.replace(b"\0", b"") if b"\0" in block and _WIDE_LETTERS.search(block) else block
 
 
 def _gzip(source: Source) -> Iterator[bytes]:
     with gzip.GzipFile(fileobj=source) as stream:  # type: ignore[call-overload]
         while block := stream.read1(UNPACKED):
             yield block
-
-
-def _bzip2(source: Source) -> Iterator[bytes]:
-    """Streams one behind the other, with zeros between them; BZ2File drops all that follows what is none of these."""
-    unpack, packed = bz2.BZ2Decompressor(), b""
-    while packed := packed or source.read(_PIECE):
-        if unpack.eof and not (packed := packed.lstrip(b"\0")):
-            continue
-        unpack = bz2.BZ2Decompressor() if unpack.eof else unpack
-        yield unpack.decompress(packed, BLOCK)
-        while not (unpack.eof or unpack.needs_input):
-            yield unpack.decompress(b"", BLOCK)
-        packed = unpack.unused_data
-    if not unpack.eof:
-        raise EOFError
 
 
 def _arrow(codec: str) -> _Unpack:
@@ -213,10 +188,7 @@ def _exactly(source: Source, size: int) -> bytes:
 
 
 def _wide(encoding: str) -> _Decode:
-    """Text of two bytes a character: a shell of Windows writes it where a command's output goes into a file.
-
-    Another program may have appended text of one.
-    """
+    """Text of two bytes a character: a shell of Windows writes it where a command's output goes into a file."""
 
     def decode(coming: Iterator[bytes]) -> Iterator[bytes]:
         decoder = codecs.getincrementaldecoder(encoding)("replace")
@@ -224,8 +196,7 @@ def _wide(encoding: str) -> _Decode:
             narrow = _NARROW_LETTERS.search(block)
             yield decoder.decode(block[: narrow and narrow.start()]).encode("utf-8", "replace")
             if narrow:
-                yield block[narrow.start() :].replace(b"\0", b"")
-                yield from _plain(coming)
+                raise Torn("UTF-8 behind UTF-16: not read; write the file in one encoding")
         yield decoder.decode(b"", final=True).encode()
 
     return decode
@@ -236,7 +207,6 @@ _MAGIC: tuple[tuple[bytes, _Unpack], ...] = (
     (b"\x28\xb5\x2f\xfd", _arrow("zstd")),
     (b"\x04\x22\x4d\x18", _arrow("lz4")),
     (_LZ4_BLOCK, _lz4_blocks),
-    (b"BZh", _bzip2),
 )
 NOT_READ: Final = "not read: it is packed"
 PACKED_HEAD: Final = 512
@@ -247,6 +217,7 @@ _NOT_READ: Final = (
     b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08", b"7z\xbc\xaf\x27\x1c", b"Rar!\x1a\x07", b"\xfd7zXZ\x00", b"\x1f\x9d",
     b"\xff\x06\x00\x00sNaPpY", b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd",  # the last two: inside a packed one
     *(b"%c\x2a\x4d\x18" % number for number in range(0x50, 0x60)),  # what zstd skips
+    *(b"BZh%d1AY&SY" % level for level in range(1, 10)),
 )  # fmt: skip
 _BY_SPARK: Final = (b"\x82SNAPPY\x00", b"ZV\x00", b"ZV\x01")
 """Snappy and LZF."""

@@ -23,9 +23,9 @@ BEFORE_A_RUN = 4 << 20
 _WIDE_KEY = "durationMs".encode("utf-16-le")[:-1]
 """The key of an event in text of two bytes a letter, in either order."""
 _PACKED = (
-    b"\n\x1f\x8b\x08", b"\n\x28\xb5\x2f\xfd", b"\n\x04\x22\x4d\x18", b"\nLZ4Block", b"\n\xfd7zXZ\0", b"1AY&SY"
+    b"\n\x1f\x8b\x08", b"\n\x28\xb5\x2f\xfd", b"\n\x04\x22\x4d\x18", b"\nLZ4Block", b"\n\xfd7zXZ\0", b"\nBZh91AY&SY"
 )  # fmt: skip
-"""How packed data begins after a line: gzip, zstd, LZ4, xz; bzip2 by what stands in each of its blocks."""
+"""How packed data begins after a line: gzip, zstd, LZ4, xz, bzip2."""
 A_BATCH = 1 << 20
 """Before the second event of a run: all lines of one batch, whose largest stage shows the task slots."""
 BEFORE_AN_EVENT = 8 << 10

@@ -67,7 +67,7 @@ def read_windows(path: str, feed: Feed, *, history: bool) -> int:
             return _feed_blocks(Source(stream, begun), feed, history)
     with Path(path).open("rb") as file:
         place = on_disk(file)
-        if place.size and not is_packed(place.read(0, 16), place):
+        if place.size and not is_packed(place.read(0, 16)):
             return _feed_place(place, feed)
         if place.size:
             file.seek(0)

@@ -38,7 +38,7 @@ _PORT = re.compile(r"[\w.-]{1,253}:\d{1,5}(?:/.*)?")
 _KIND = re.compile(r"(?<=[?&])credential_kind=\w+")
 """Azure: which of the environment's credentials are used; no credential itself."""
 _ROLLING = re.compile(r"(?:^|/)(eventlog_v2_[^/]+)/events_(\d+)_[^/]*$")
-_PACKED = re.compile(r"\.(?:gz|gzip|zst|zstd|lz4|bz2)$")
+_PACKED = re.compile(r"\.(?:gz|gzip|zst|zstd|lz4)$")
 _ROTATED = re.compile(
     r"(?:[._-]\d{4}-?\d\d-?\d\d(?:[T_-]?\d\d)?(?:[_-]\d\d)?|\.\d{1,4}|-active|\.inprogress)(\.(?:log|txt|out|err))?$"
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bz2
 import gzip
 import json
 from collections.abc import Callable
@@ -115,7 +114,7 @@ FORMATS: dict[str, Callable[[], bytes]] = {
     "comment.log": lambda: b"".join(b"# " + line for line in printed().splitlines(keepends=True)),
     "piece.txt": lambda: b'some words\n  "runId" : "x",\n  "batchId" : 3,\n',
     "nothing.log": lambda: b"26/03/01 INFO nothing\n" * 50, "empty.log": lambda: b"",
-    "driver.log.gz": lambda: gzip.compress(driver_log()), "progress.jsonl.bz2": lambda: bz2.compress(json_lines()),
+    "driver.log.gz": lambda: gzip.compress(driver_log()), "progress.jsonl.gz": lambda: gzip.compress(json_lines()),
     "eventlog.zstd": lambda: zstd(event_log()), "eventlog.lz4": lambda: lz4(event_log()),
     "torn.gz": lambda: gzip.compress(driver_log())[:-60],
 }  # fmt: skip

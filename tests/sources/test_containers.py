@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
 import lzma
@@ -37,7 +38,7 @@ UNPACK = "not read: it is packed; unpack it, and give the log in it"
 KINDS = {
     "zip": (zipped({"driver.log": log()}), UNPACK), "tar": (tarred(gzip.compress(log())), UNPACK),
     "tgz": (gzip.compress(tarred(gzip.compress(log()))), UNPACK), "7z": (b"7z\xbc\xaf\x27\x1c" + NOISE, UNPACK),
-    "xz": (lzma.compress(log()), UNPACK),
+    "xz": (lzma.compress(log()), UNPACK), "bzip2": (bz2.compress(log()), UNPACK),
     "snappy": (b"\x82SNAPPY\0" + NOISE, "write event logs with spark.eventLog.compression.codec=zstd"),
     "parquet": (b"PAR1" + NOISE, "give a driver log, an event log, or lines of progress JSON"),
 }  # fmt: skip
