@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from msgspec.structs import asdict
 
@@ -30,8 +29,7 @@ def compare_readings(
     Return the whole, and why sides do not belong together, a sentence each.
 
     Of several runs the newest with steady batches counts, its latest regime. Without `after`, it is compared with the
-    run before, and where something changed within the run with the time before that. Raises InputError where nothing
-    can be paired, UsageError for a query that is not there.
+    run before. Raises InputError where nothing can be paired, UsageError for a query that is not there.
     """
     old = _runs(before, catalogue, asked, query)
     alone: dict[str, tuple[str, ...]] = {}
@@ -77,9 +75,9 @@ def _do_not_belong(one: Judged, other: Judged) -> str:
 
 def _would_do(alone: bool, live: bool) -> str:
     if live:
-        return "restart a query in this session, or let one change within its run, and look again after some batches"
+        return "restart a query in this session, and look again after some batches"
     if alone:
-        return "give two logs, or one with two runs of a query or a change within a run"
+        return "give two logs, or one with two runs of a query"
     return "name the query with --query, or compare logs of the same query"
 
 
@@ -99,11 +97,8 @@ def _runs(reading: Reading, catalogue: Catalogue, asked: Asked, query: str | Non
 def _within(runs: list[Judged]) -> Iterator[tuple[Judged, Judged]]:
     for newest in _newest(runs):
         earlier = [one for one in runs if one.run.id == newest.run.id and one is not newest]
-        # Against the run before also where something changed since: else every later change would hide the promises.
         if earlier:
             yield earlier[-1], newest
-        if newest.since == "change_point" and newest.before is not None:
-            yield replace(newest, window=newest.before), newest
 
 
 def _newest(runs: Sequence[Judged]) -> list[Judged]:

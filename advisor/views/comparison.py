@@ -164,8 +164,7 @@ def proof_by_run(report: Report) -> dict[str, list[str]]:
 
 def proof(comparison: Comparison) -> Iterator[str]:
     """What was measured, then each promise beside its measurement, a line each."""
-    within = comparison.before.run_id == comparison.after.run_id
-    yield f"{'Since the change' if within else 'Measured'}: {comparison.says}"
+    yield f"Measured: {comparison.says}"
     for kept in comparison.promises:
         found = f"measured {text.ms(kept.measured_ms.value)}" if kept.measured_ms else "nothing measured"
         more = f": {kept.more_batches} more batches" if kept.more_batches else ""
