@@ -42,7 +42,7 @@ def test_the_driver_writes_progress_to_the_file(
 ) -> None:
     if version == "3.5.9" and sys.version_info >= (3, 12):
         pytest.skip("PySpark 3.5 was tried on Python up to 3.11")
-    environment = {key: value for key, value in os.environ.items() if not key.startswith(("SPARK_", "PYSPARK_"))}
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(("SPARK_HOME", "PYSPARK_"))}
     environment |= {"PYTHONPATH": str(installed(request.config, version))} if version else {}
     properties, log = tmp_path / "log4j2.properties", tmp_path / "driver.log"
     properties.write_text(log4j_settings(log))
