@@ -16,6 +16,7 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import advisor
 from advisor.views.terminal import report_as_text
@@ -33,15 +34,17 @@ def said(case: str) -> dict[str, str]:
         report = advisor.analyze([case])
     finally:
         os.chdir(before)
-    whole = json.dumps(report.data, sort_keys=True, indent=1)
-    return {"stages.json": whole, "screen.txt": report_as_text(report.typed)}
+    return {"stages.json": as_json(report.data), "screen.txt": report_as_text(report.typed)}
 
 
-def digests(case: str) -> dict[str, str]:
-    """By name; the last digits of a sum differ between processors, so long numbers count up to their ninth digit."""
-    return {
-        name: hashlib.sha256(_LONG.sub(_short, text).encode()).hexdigest()[:16] for name, text in said(case).items()
-    }
+def as_json(report: dict[str, Any]) -> str:
+    """The report's text, in which 1 is not 1.0."""
+    return json.dumps(report, sort_keys=True, indent=1)
+
+
+def digest(text: str) -> str:
+    """The last digits of a sum differ between processors, so long numbers count up to their ninth digit."""
+    return hashlib.sha256(_LONG.sub(_short, text).encode()).hexdigest()[:16]
 
 
 def _short(number: re.Match[str]) -> str:

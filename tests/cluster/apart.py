@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -20,6 +21,8 @@ from advisor.report import Asked
 from advisor.report.assemble import report_on
 from advisor.sources.paths import Input, expand
 from advisor.sources.random_access import sizes
+
+own_rules = cache(catalogue.load)
 
 
 def read_apart(paths: list[str], split: int) -> Reading:
@@ -56,7 +59,7 @@ def judge_apart(paths: list[str], split: int, asked: Asked | None = None, *, sta
     keyed = [row._replace(key=groups["run", row.key]) for row in runs]
     keyed += [row._replace(key=groups["log", row.key]) for row in sightings]
     keyed += [row._replace(key=groups["run", row.key]) for row in rows if row.kind in KEYS and row.key in named]
-    judged = judge_groups(_ordered(keyed), catalogue.load(None), asked or Asked(), WHOLE)
+    judged = judge_groups(_ordered(keyed), own_rules(), asked or Asked(), WHOLE)
     found = sorted(judged, key=lambda row: (row.start, row.note))
     return plain(report_on(reading, [msgspec.json.decode(row.payload, type=QueryEntry) for row in found]))
 
