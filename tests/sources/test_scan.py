@@ -111,7 +111,7 @@ def test_a_broken_event_costs_only_itself_without_markers(cut: str) -> None:
 @pytest.mark.parametrize(
     ("line", "broken"),
     [
-        (compact(made()[1])[:60] + compact(made()[1])[-60:], 1),  # two halves of lines, as a lost block leaves them
+        ('{"id":"a","runId":"b","batchId":1,4237.3}', 1),  # two halves of lines, as a lost block leaves them
         (compact(made()[1])[:60], 1),
         (compact(made()[1])[:20], 1),
         ('{"id": "a", "runId": "b", "name": "started"}', 0),
