@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 
@@ -19,7 +20,10 @@ LEAST_WITHOUT_POLLING_MS = 1000  # by default Spark asks its sources anew every 
 MOST_POLL_MS = 100.0  # so soon, on a busy machine
 _WAIT = "metrics:numFilesOutstanding"
 _UNTOLD = Missing("the sources do not report files that wait")
-_UNCOUNTED = Missing("how many files a batch takes stands in the driver's log only, in lines of FileStreamSource")
+_UNCOUNTED = Missing("how many files a batch takes stands in lines of FileStreamSource, and in event logs' scans")
+_FOLDER = re.compile(r"\[(?:file:/+)?([^\],]{1,2000})")
+_SCANNED = re.compile(r"reads_files (\d{1,9})(?:\.0)? (?:/*)([^\s,]+)")
+_FEWEST_ALIKE, _ALIKE = 10, 0.95
 _AT_ONCE_MS, _AT_ONCE = 60.0, 0.15
 """The longest pause between batches that start at once: milliseconds, or its share of the batch before."""
 
@@ -164,7 +168,28 @@ def files_read(window: Window) -> np.ndarray | Missing:
         return found
     if window.facts.number("max_files_per_trigger") == 1:
         return np.where(window.batches["input_rows"] > 0, 1.0, np.nan)
-    return _UNCOUNTED
+    scanned = _scanned(window)
+    return _UNCOUNTED if np.isnan(scanned).all() else scanned
+
+
+def _scanned(window: Window) -> np.ndarray:
+    """Return the files that the scans of an event log's plans found in the folder of a file source."""
+    described = {text for text in window.sources["description"] if text and text.startswith("FileStreamSource")}
+    folders = [f"{path.strip('/')}/" for text in described for path in _FOLDER.findall(text)]
+    found = np.full(len(window), np.nan)
+    for at, text in enumerate(window.batches["traces"] if folders and "traces" in window.batches else ()):
+        own = [int(files) for files, path in _SCANNED.findall(str(text)) if path.startswith(tuple(folders))]
+        found[at] = sum(own) or np.nan
+    return found
+
+
+@window_metric("count", "count", label="files that each batch takes at once")
+def files_of_each_batch(window: Window) -> float | Missing:
+    """Files of each batch, if nearly all batches take as many and begin behind the one before; else 0."""
+    files = needed(files_read(window))
+    if window.facts.fixed_interval_ms or known(files).size < _FEWEST_ALIKE:
+        return 0.0
+    return median(files) if _full_share(window, files, median(files)) >= _ALIKE else 0.0
 
 
 @window_metric("count", "count", label="twice the files of a batch")
@@ -183,13 +208,17 @@ def full_of_files_share(window: Window) -> float | Missing:
     limit = window.facts.number("max_files_per_trigger")
     if not limit:
         return Missing("no limit of files per batch is known", "max_files_per_trigger")
-    files, pause = needed(files_read(window)), window.batches["between_batches_ms"]
+    share = _full_share(window, needed(files_read(window)), limit)
+    return Missing("one batch does not show whether it waited") if np.isnan(share) else share
+
+
+def _full_share(window: Window, files: np.ndarray, limit: float) -> float:
+    """Return the share of the batches behind the first that take so many files and start as soon as they may."""
+    pause = window.batches["between_batches_ms"]
     before, interval = np.roll(window.batches["trigger_execution_ms"], 1), window.facts.fixed_interval_ms or 0.0
     at_once = pause <= np.maximum(interval - before, _AT_ONCE * before) + _AT_ONCE_MS
     present = ~np.isnan(files[1:])
-    if not present.any():
-        return Missing("one batch does not show whether it waited")
-    return float(((files == limit) & at_once)[1:][present].mean())
+    return float(((files == limit) & at_once)[1:][present].mean()) if present.any() else np.nan
 
 
 def leaves_a_pause(window: Window) -> np.ndarray:
