@@ -357,6 +357,6 @@ def test_rows_reach_kafka_in_the_last_of_several_stages(
     seen = [EVEN | {"tasks": tasks, "wall_ms": wall, "last": True, "submitted": AT + timedelta(seconds=nth)}
             for nth, wall in enumerate(stages)]  # fmt: skip
     rows = [BATCH | {"sink": "KafkaTable", "sources": [KAFKA]}] * 20
-    known = {"stateful": False, "sink": "kafka", "trigger": "unspecified", "runs_python": python}
+    known: dict[str, Any] = {"stateful": False, "sink": "kafka", "trigger": "unspecified", "runs_python": python}
     found = opened(rows, dict.fromkeys(range(20), seen), **known)
     assert measure(found, "record_latency_ms", "p50").safe == pytest.approx(600 - sooner + 600 / 2, abs=2)  # type: ignore[union-attr]

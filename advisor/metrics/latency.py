@@ -43,8 +43,8 @@ def record_latency_ms(window: Window) -> Quantiles:
     g to the trigger before, and are visible when the sink has written them: latencies are uniform over [v, v + g], v =
     triggerExecution - latestOffset / 2 - commitOffsets, mixed over the batches by rows. Without state, rows reach Kafka
     while the tasks run, by measurement a third of addBatch before its end, or of its last stage where several are seen
-    (with Python functions at its end), and of several waves of tasks, which share the rows, the typical one in the
-    middle; with state they reach it as their task ends, of deduplication and joins before the task's state is committed, so
+    (at its end with Python), and of several waves of tasks, which share the rows, the typical one in the middle;
+    with state they reach it as their task ends, of deduplication and joins before the task's state is committed, so
     that several waves of tasks spread them over addBatch x (1 - 1 / waves). A backlog comes on top: rows that wait over
     the pace at which the query takes them. With a backlog this is the latency of records that come now, not of
     those that become visible now. Records are assumed to reach the source at once. In real-time mode it is the events'

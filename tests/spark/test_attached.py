@@ -35,7 +35,7 @@ def heard(advisor: Any) -> Heard:
 def test_a_stateless_query(spark: Any, advisor: Any, heard: Heard, tmp_path: Path) -> None:
     from pyspark.sql import functions as f
 
-    scored = rows(spark).select(f.udf(str)("value").alias("value"))
+    scored = rows(spark).select(f.udf(lambda value: f"<{value}>")("value").alias("value"))
     query = writer(scored, "plain", tmp_path, password="hunter2").start()
     heard.batches(query, 5)
     found = entry(advisor, query)
