@@ -34,6 +34,7 @@ from tests.promises.cases import Case, Servers, cases, kept_aside
 from tests.promises.latencies import EARLY, are_near, of_part, set_up
 from tests.promises.run import SESSION, kafka, parser
 from tests.promises.table import MEASUREMENTS, written
+from tests.promises.target import TARGETS
 from tests.promises.turns import Keeping
 
 FILE = Path(__file__).with_name("after.json")
@@ -172,6 +173,7 @@ def markdown(known: Mapping[str, Any]) -> str:
     judged = [found for name, found in told.items() if name not in (*every_second, *new)]
     ranges = [near(one) for one in known.values() if one["at_best"]]
     both = [one for one in known.values() if HALF in one]
+    answers, asked = _answers([one for one in known.values() if "low" in one])
     halves = [near(one | {"after": one["after"] | {"p99": one[HALF]}}) for one in both]
     return "\n".join(
         [
@@ -180,12 +182,24 @@ def markdown(known: Mapping[str, Any]) -> str:
             f"{_score(chosen)} others, and in {_score(aside)} that were made afterwards, of 120 batches each. Where "
             f"the report says no expected value, only *at best* and a range, they lie in it in {_score(ranges)}. The "
             f"p99 of the first half of those 120 batches is near, or in its range, in {sum(p99 for _, p99 in halves)} "
-            f"of {len(both)}, the p99 of all in {sum(near(one)[1] for one in both)}.",
+            f"of {len(both)}, the p99 of all in {sum(near(one)[1] for one in both)}. Would nine, six and three "
+            "tenths of the latency before be reached, at p50 and at p99? The range lies wholly on one side in "
+            f"{len(answers)} of {asked} answers, and is right in {sum(answers)}.",
             "",
             *HEAD,
             *(_row(name, one) for name, one in known.items()),
         ]
     )
+
+
+def _answers(known: Sequence[Mapping[str, Any]]) -> tuple[list[bool], int]:
+    """Whether each answer by a whole range, yes or no, is right; and how many targets were asked for."""
+    asked = [(one, stat, of * one["before"][stat]) for one in known for stat in STATS for of in TARGETS.values()]
+    return [
+        (one["high"][stat] < target) == (one["after"][stat] < target)
+        for one, stat, target in asked
+        if not one["low"][stat] <= target <= one["high"][stat]
+    ], len(asked)
 
 
 def _score(said: Sequence[tuple[bool, bool]]) -> str:
