@@ -750,6 +750,17 @@ class TestWatching:
             assert min(rows.values()) > 5
             assert {len(table) for table in driver.reading().inside.values()} == {5}
 
+    def test_batches_that_are_dropped_are_not_opened(
+        self, answers: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("advisor.sources.ui.driver._KEPT", 1)
+        runs = pages.listed(answers[pages.LIST])
+        with serving(answers) as served:
+            driver = Driver(web.Server(served.address))
+        for run in [*runs, *runs]:
+            driver._keep(pages.events(answers[f"{pages.STATISTICS}{run.run_id}"], run))
+        assert [len(each) for each in driver._unopened] == [len(driver.reading().batches)]
+
     def test_only_the_last_executions_are_listed_again(
         self, answers: dict[str, Any], monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -771,14 +782,16 @@ class TestWatching:
         assert watched.reading().from_ui == sum(map(len, shown))
 
     @pytest.mark.parametrize(
-        ("fails", "kept"),
+        ("fails", "kept", "lacking"),
         [
-            ("sql?details=false", False), ("sql?details=true", False), ("StreamingQuery/statistics", False),
-            ("/environment", False), ("/sql/", True), ("/jobs", True), ("/stages", True),
+            ("sql?details=false", True, True), ("sql?details=true", True, True),
+            ("StreamingQuery/statistics", False, False),
+            ("StreamingQuery/", False, False), ("/environment", True, False), ("/executors", True, False),
+            ("/sql/", True, False), ("/jobs", True, False), ("/stages", True, False),
         ],
     )  # fmt: skip
     def test_what_one_answer_lacks_comes_with_the_next_look(
-        self, answers: dict[str, Any], fails: str, kept: bool
+        self, answers: dict[str, Any], fails: str, kept: bool, lacking: bool
     ) -> None:
         held = {path: found for path, found in answers.items() if fails in path}
         whole = {path: found for path, found in answers.items() if "statistics" in path}
@@ -792,10 +805,14 @@ class TestWatching:
             answers |= whole | {path: lambda handler: body(handler, "busy", 503) for path in held}
             watched._driver._open_from = 0.0
             watched.poll()
-            assert kept is (watched._driver._open_from > 0 or fails == "/sql/")
+            assert kept is (watched._driver._open_from > 0)
+            assert bool(watched._driver._unopened) is (fails in ("/jobs", "/stages"))
             watched._driver._open_from = 0.0
             looked = watched.reading()
-            assert (bool(looked.from_ui), looked.gone_since is None) == (kept, kept)
+            assert (bool(looked.from_ui), looked.gone_since is None) == (kept, fails != "StreamingQuery/")
+            learned = watched._driver._learned & set(looked.batches["run_id"].to_pylist())
+            assert bool(learned) is (kept and fails not in ("sql?details=false", "/sql/"))
+            assert any("stateOperators" in str(each) for each in looked.batches["partial"].to_pylist()) is lacking
             answers |= held
             watched.poll()
             clean = Driver(web.Server(served.address))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from typing import Any, Final
@@ -85,16 +85,28 @@ class Driver:
         """The newest batch of each run whose SQL execution a look has seen."""
         self._inside = {name: schema.empty_table() for name, schema in SCHEMAS.items()}
         self.there = False
-        """Whether the last look has kept all batches that the pages show."""
+        """Whether the list of queries has answered the last look."""
+        self._missed: InputError | None = None
 
     def look(self) -> None:
-        """Ask once. Raises InputError where an answer cannot be had; the next look asks for what this one lacks."""
-        self.there = False
-        try:
+        """Ask once. Raises InputError where an answer cannot be had, once all others are kept."""
+        self.there, self._missed = False, None
+        with self._going_on():
             self._look()
+        if self._missed:
+            raise self._missed
+
+    @contextmanager
+    def _going_on(self) -> Iterator[None]:
+        """Go on after a question without an answer; `look` raises the first of them at its end."""
+        try:
+            yield
+        except InputError as missed:
+            self._missed = self._missed or missed
         except _ODD as odd:
             wrong = f"what it shows does not fit together: {fault(odd)}"
-            raise InputError(self._server.address, wrong, "ask again; the driver may just have ended") from None
+            says = "ask again; the driver may just have ended"
+            self._missed = self._missed or InputError(self._server.address, wrong, says)
 
     @property
     def known(self) -> tuple[int, int]:
@@ -105,22 +117,28 @@ class Driver:
         self._server.begin(SECONDS_OF_ALL)
         self._meet()
         runs = self._runs()
+        self.there = True
         shown, seen = {run.run_id: self._shown(run) for run in runs}, self._seen
         new = [one for run, all in shown.items() for one in all if one["timestamp"] not in seen.get(run, ())]
         unknown = [run for run in runs if run.run_id not in self._learned]
-        executions = self._executions(bool(unknown)) if unknown or any(event[_STATE] for event in new) else {}
-        self._complete(new, executions)
+        executions: dict[int, Execution] = {}
+        with self._going_on():
+            if unknown or any(event[_STATE] for event in new):
+                executions = self._executions(bool(unknown))
+        with self._going_on():
+            self._complete(new, executions)
         seen |= {run: {one["timestamp"] for one in all} for run, all in shown.items() if all}
         self._keep(new)
-        self.there = True
         for run in runs:
             self._list(run)
         for event in new:
             began = datetime.fromisoformat(event["timestamp"].replace("Z", "+00:00"))
             self._ended[event["runId"]] = began + timedelta(milliseconds=event["batchDuration"])
-        for run in unknown:
-            self._learn(run, [*executions.values()])
-        self._doing = self._ask([run.run_id for run in runs if run.active], executions, datetime.now(timezone.utc))
+        with self._going_on():
+            for run in unknown:
+                self._learn(run, [*executions.values()])
+        with self._going_on():
+            self._doing = self._ask([run.run_id for run in runs if run.active], executions, datetime.now(timezone.utc))
         if self._opens and self._unopened and time.monotonic() >= self._open_from:
             self._open()
 
@@ -182,11 +200,16 @@ class Driver:
         if len(found) != 1:
             raise rest.no_application(self._server, found)
         if found[0].id != self._application.id:
-            environment = self._server.json(f"applications/{found[0].id}/environment", Environment)
-            self._application = found[0]
-            self._tell(None, [*found[0].told(), *environment.told()])
-        self._slots = sum(one.max_tasks for one in self._answer("executors", list[Executor]) if one.is_active) or None
-        self._tell(None, [Told("task_slots", self._slots)] if self._slots else [])
+            self._application, self._slots = found[0], None
+            self._tell(None, found[0].told())
+        with self._going_on():
+            if found[0].id not in self._learned:
+                self._tell(None, self._answer("environment", Environment).told())
+                self._learned.add(found[0].id)
+        with self._going_on():
+            executors = self._answer("executors", list[Executor])
+            self._slots = sum(one.max_tasks for one in executors if one.is_active) or None
+            self._tell(None, [Told("task_slots", self._slots)] if self._slots else [])
 
     def _answer(self, what: str, kind: type[Any]) -> Any:
         return self._server.json(f"applications/{self._application.id}/{what}", kind)
@@ -232,14 +255,14 @@ class Driver:
         """Put the state operators of SQL executions in the place of the page's sums."""
         stateful = {(event["runId"], event["batchId"]): event for event in new if event[_STATE]}
         at = [place for place, one in executions.items() if one.batch in stateful]
+        for event in stateful.values():
+            event["lacks"] = _STATE
         for begin in range(at[0], at[-1] + 1, _AT_A_TIME) if at else ():
             length = min(_AT_A_TIME, at[-1] + 1 - begin)
             asked = f"sql?details=true&planDescription=false&offset={begin}&length={length}"
             for batch, operators in operators_of(self._answer(asked, list[Execution])).items():
                 if batch in stateful:
-                    stateful.pop(batch)[_STATE] = operators
-        for event in stateful.values():
-            event["lacks"] = _STATE
+                    stateful.pop(batch).update({_STATE: operators, "lacks": ""})
 
     def _keep(self, new: Sequence[Event]) -> None:
         """Add these batches to the table."""
