@@ -210,6 +210,33 @@ def test_a_python_function_is_told_and_whether_it_takes_many_rows(plan: str, tol
     assert {one.fact for one in read_physical_plan(plan) if one.value is True} == told
 
 
+ONE = "SinglePartition, ENSURE_REQUIREMENTS, [plan_id=3]"
+
+
+@pytest.mark.parametrize(
+    ("tree", "exchange", "told"),
+    [
+        ("Window (4)\n   +- * Sort (3)\n      +- Exchange (2)", ONE, True),
+        (
+            "Window (5)\n   +- * Sort (4)\n      +- ShuffleQueryStage (3), Statistics(a)\n         +- Exchange (2)",
+            ONE,
+            True,
+        ),
+        ("Window (4)\n   +- * Sort (3)\n      +- Exchange (2)", "SinglePartition, REPARTITION_BY_NUM", False),
+        (
+            "Window (4)\n   +- * Sort (3)\n      +- Exchange (2)",
+            "hashpartitioning(a#1L, 1), ENSURE_REQUIREMENTS",
+            False,
+        ),
+        ("Window (5)\n   +- Sort (4)\n      +- HashAggregate (3)\n         +- Exchange (2)", ONE, False),
+        ("GlobalLimit (4)\n   +- * Sort (3)\n      +- Exchange (2)", ONE, False),
+    ],
+)
+def test_a_window_without_partition_by_is_told(tree: str, exchange: str, *, told: bool) -> None:
+    plan = f"* Project (6)\n+- {tree}\n\n\n(2) Exchange\nInput [1]: [id#0L]\nArguments: {exchange}\n"
+    assert (Told("window_in_one_partition", value=True) in read_physical_plan(plan)) is told
+
+
 @pytest.mark.parametrize(("where", "modes"), [("<unknown>", set()), ("file:/c/state", {"update"})])
 def test_a_plan_without_its_query_tells_no_output_mode(where: str, modes: set[str]) -> None:
     run = "816643e7-3157-4133-ae26-0e2ee96a9179"

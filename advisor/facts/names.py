@@ -307,7 +307,7 @@ _FACTS = (
     Fact("falling_behind", "bool", "Spark said that a batch took longer than the trigger interval", "log", _LINES,
          outcome=True, settable=False),
     Fact("window_in_one_partition", "bool", "a window function without partitionBy gathered all rows in one task",
-         "log", _LINES, outcome=True, settable=False),
+         "log, plan in an event log", _LINES, outcome=True, settable=False),
     Fact("slots_held_by", "str", "other queries whose tasks held the slots that batches waited for", "jobs in the log",
          _COMPUTED, outcome=True, settable=False),
     Fact("start_time", "str", "when the run started (ISO 8601, UTC)", "event log, log", _ASKED, outcome=True,

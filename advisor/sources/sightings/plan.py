@@ -26,6 +26,13 @@ _BATCH_ROWS: Final = re.compile(r"\nArguments: \[[^\]\n]*\], (\w{1,40}\[\d{1,12}
 """Where a query of foreachBatch reads the batch."""
 _KEYS: Final = re.compile(r"\n(Left keys|Right keys|Keys) \[\d{1,4}\]: (\[[^\n]+)")
 _SORT_OF_ALL: Final = ("rangepartitioning(",)  # Spark samples the input first, in a job of its own
+_WINDOW: Final = re.compile(
+    r"\bWindow \(\d+\)\n[ :+*-]*Sort \(\d+\)\n[ :+*-]*(?:ShuffleQueryStage[^\n]*\n[ :+*-]*)?Exchange (\(\d+\))\n"
+)
+_ONE_PARTITION: Final = re.compile(
+    r"\n(\(\d+\)) Exchange\nInput [^\n]*\nArguments: SinglePartition, ENSURE_REQUIREMENTS\b"
+)
+"""What Spark puts below a window without partitionBy; repartition(1) stands below any window, with another reason."""
 _PANE: Final = "[named_struct(start, "
 _CASE: Final = " WHEN "
 _MAP: Final = re.compile(r"\bkeys: \[([^\[\]\n]*)\], values: \[")
@@ -87,6 +94,8 @@ def read_physical_plan(text: str) -> list[Told]:
     plain += _parsed(text)
     plain += [Told("schema_inferred", value=True)] if _OF_TEXT.search(text) else []
     plain += [Told("pivot_looks", value=True)] if "Functions: []" in text and _PIVOT.search(text) else []
+    if not set(_WINDOW.findall(text)).isdisjoint(_ONE_PARTITION.findall(text)):
+        plain.append(Told("window_in_one_partition", value=True))
     plain += [Told("joins_own_groups", value=True)] if _joins_own_groups(text) else []
     called = Counter(call for calls in _PYTHON_CALLS.findall(text) for call in _PYTHON_CALL.findall(calls))
     plain += [Told("python_called_again", name) for (name, _), times in called.items() if times > 1][:1]
