@@ -96,7 +96,7 @@ def put_waits(
         work = insides[batch].work
         of_log = slots_of(work.spans)
         slots = of_log.seen if work.origin == "driver_log" else attempt.slots
-        ms, others = of_log.held(gap, slots, insides[batch].batch.id, known=work.origin != "driver_log")
+        ms, others = of_log.held(gap, slots, insides[batch].batch.id, known=work.knows_others)
         if ms > 0:
             move(parts[batch], "slots_wait_ms", ms, [NAMES[idle.part[nth]]])
             found[batch] |= others

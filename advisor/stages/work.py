@@ -25,6 +25,8 @@ class Work:
         self.jobs: list[Job] = []
         self.strangers: list[Job] = []
         """Jobs that cannot be assigned to a batch."""
+        self.knows_others = origin != "driver_log"
+        """Whether the tasks of no query are known to be others'."""
         self.attempts: list[Attempt] = []
         self.notes: list[Note] = []
         self.cpus = 1

@@ -216,3 +216,49 @@ def test_a_stage_without_tasks_and_a_job_without_stages_are_no_scheduling(tmp_pa
     (row,) = parts.to_dict("records")
     assert (row["source_read_ms"], row["not_visible_ms"], row["scheduling_ms"]) == (100, 100, 0)
     assert "source_read+scheduling" in row["together"]
+
+
+JOB = """25/10/03 10:00:{at}.000 INFO DAGScheduler: Got job {n} ({site}) with 1 output partitions
+25/10/03 10:00:{at}.000 INFO DAGScheduler: Final stage: ResultStage {n} ({site})
+25/10/03 10:00:{at}.001 INFO DAGScheduler: Submitting 1 missing tasks from ResultStage {n} (x)
+25/10/03 10:00:{at}.002 INFO TaskSetManager: {of}Starting task 0.0 in stage {n}.0 (TID {n}) (h, ANY, 9 bytes)
+25/10/03 10:00:{at}.102 INFO TaskSetManager: {of}Finished task 0.0 in stage {n}.0 (TID {n}) in 100 ms on h
+25/10/03 10:00:{at}.103 INFO DAGScheduler: ResultStage {n} ({site}) finished in 102 ms
+25/10/03 10:00:{at}.104 INFO DAGScheduler: Job {n} finished: {site}, took 104 ms
+"""
+OFFSETS = "25/10/03 10:00:{at}.200 INFO MicroBatchExecution: Committed offsets for batch {batch}. Metadata x\n"
+MADE = "25/10/03 10:00:{at}.900 INFO MicroBatchExecution: Streaming query made progress: {told}\n"
+REPORT, OWN, POOL = "collect at report.py:7", "start at Main:7", "count at pool.py:7"
+
+
+@pytest.mark.parametrize(
+    ("between", "inside", "source", "names", "told"),
+    [
+        (range(6), REPORT, "KafkaV2", False, 1),
+        (range(6), POOL, "KafkaV2", False, 2),  # that code starts none between batches, and no line names a query
+        (range(6), POOL, "KafkaV2", True, 1),  # lines name all that a query's own thread runs
+        (range(2), REPORT, "KafkaV2", False, None),
+        ((), POOL, "KafkaV2", True, 2),
+        (range(6), REPORT, "FileStreamSource", False, None),
+    ],
+)
+def test_a_thread_that_also_starts_jobs_between_batches_is_no_batchs(
+    tmp_path: Path, between: Any, inside: str, source: str, names: bool, told: int | None
+) -> None:
+    lines, number = [], 0
+    for batch in range(6):
+        of = f"[queryId = {QUERY[:5]}] [batchId = {batch}] " if names else ""
+        own = [(0, REPORT, "")] * (batch in between) + [(0, "", "")] + [(1, OWN, of), (1, inside, "")]
+        for late, site, said in own:
+            at = f"{batch * 2 + late:02}"
+            text = JOB if site else OFFSETS
+            lines.append(text.format(at=at, n=number, site=site, of=said, batch=batch))
+            number += bool(site)
+        event = progress(batch)["progress"]
+        event["timestamp"] = f"2025-10-03T10:00:{batch * 2:02}.000Z"
+        event["durationMs"] |= {"addBatch": 1500, "triggerExecution": 1800}
+        event["sources"][0]["description"] = f"{source}[x]"
+        lines.append(MADE.format(at=f"{batch * 2 + 1:02}", told=json.dumps(event)))
+    (tmp_path / "driver.log").write_text("".join(lines))
+    parts = advisor.read_stages(tmp_path / "driver.log", parts=True)
+    assert list(parts["jobs"]) == [told or 2 + (batch in between) for batch in range(6)]

@@ -30,6 +30,8 @@ _QUARTER_MS = 900_000
 """Zones differ by quarters of an hour."""
 _HOUR_MS, _STEADY = 3_600_000, 2
 """By how much a zone's clock is put forward for summer, and how many batches behind each other have to show it."""
+_SEVERAL = 3
+"""Before so many batches a thread has to start a job: the first one's may be of before the query."""
 _CLOCKS_MS = 1_000
 """By how much a line may precede its event; a job that ended before its batch began does not belong to it."""
 
@@ -42,12 +44,14 @@ def settle(
     With `shift` the log's clock may be that of another zone than UTC.
     """
     by_batch: dict[Batch, tuple[Event, list[LoggedJob]]] = {}
+    others = _of_others(jobs, events)
+    work.knows_others |= bool(others)
     for job in jobs:
-        if event := events.of(job.place, job.named):
+        if (event := events.of(job.place, job.named)) and id(job) not in others:
             by_batch.setdefault(event.batch, (event, []))[1].append(job)
     zones = dict(zip(by_batch, _zones([*by_batch.values()]), strict=True)) if work.clock and shift else {}
     last = next(reversed(zones.values()), 0.0)
-    work.strangers += [job for job in jobs if not job.named and events.of(job.place, None) is None]
+    work.strangers += [job for job in jobs if id(job) in others or not (job.named or events.of(job.place, None))]
     for event, members in by_batch.values():
         zone = zones.get(event.batch, last)
         since, until = event.begin - zone - _CLOCKS_MS, event.end - zone + _HOUR_MS / 2
@@ -57,7 +61,7 @@ def settle(
         _settle_batch(event, own)
     for place, note in notes:
         event = events.of(place, None)
-        if event:
+        if event and not (others and note.trace):
             work.notes.append(note._replace(batch=event.batch, time=note.time + zones.get(event.batch, last)))
     for job in jobs:  # attempts know their jobs: as a cycle they would keep their memory for long
         job.attempts, job.leaves, job.scans = [], [], []
@@ -78,6 +82,21 @@ def name_batches(jobs: Iterable[Job], events_of: Callable[[], Events]) -> None:
     events = events_of()
     for job in lacking:
         job.batch = events.alone(job.start, job.batch) or job.batch
+
+
+def _of_others(jobs: Sequence[LoggedJob], events: Events) -> set[int]:
+    """Return which jobs another thread of the application runs, as its code also starts some where no batch can.
+
+    Between the event of a batch and the offsets of the next one only a source of files, or a thread, starts jobs.
+    """
+    between: dict[str, set[Batch]] = defaultdict(set)
+    for job in jobs:
+        event = None if job.named or job.background or job.description else events.of(job.place, None)
+        if event and job.before == event.batch.batch_id and not event.of_files:
+            between[job.name].add(event.batch)
+    names = {name for name, batches in between.items() if len(batches) >= _SEVERAL}
+    tell = any(job.named for job in jobs)  # then all jobs of the query's own thread name it
+    return {id(job) for job in jobs if names and not job.named and (tell or job.name in names)}
 
 
 def _settle_batch(event: Event, jobs: Sequence[LoggedJob]) -> None:

@@ -42,6 +42,8 @@ class LoggedJob(Job):
     """A job that has begun, and its place in the log."""
 
     place: Place = BEGINNING
+    before: int | None = None
+    """The batch whose offsets are committed next in the log: only then does its sink run."""
     background: bool = False
     final: int = -1
     """Its last stage."""

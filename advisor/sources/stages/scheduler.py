@@ -8,6 +8,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Mapping, Set
 from functools import lru_cache
+from itertools import takewhile
 from math import nan
 from operator import attrgetter
 
@@ -30,6 +31,7 @@ from advisor.stages import (
 )
 
 _GOT = re.compile(rb"Got (?:map stage )?job (\d{1,15}) \((?:(.{0,1000}?)\) with \d+ output partitions)")
+_OFFSETS = re.compile(rb"Committed offsets for batch (\d{1,15})\.")
 _BACKGROUND = (b"withThreadLocalCaptured", b"ThreadPoolExecutor", b"FutureTask", b"CompletableFuture")
 """What calls a job that runs beside the batch."""
 _FINAL = re.compile(rb"Final stage: \w+ (\d{1,15})")
@@ -123,6 +125,7 @@ class Scheduler:
             "TaskSetManager": self._read_task,
             "FileScanRDD": self._read_scan,
             "HadoopFSUtils": self._read_listing,
+            "MicroBatchExecution": self._read_offsets,
             **dict.fromkeys(_WORKERS, self._read_worker),
         }
         """What reads a line and where in it its message begins, by its logger."""
@@ -203,11 +206,17 @@ class Scheduler:
     def _read_listing(self, line: bytes, message: int) -> None:
         self._lists = self._lists or line.startswith(LISTING.encode(), message)
 
+    def _read_offsets(self, line: bytes, message: int) -> None:
+        if found := _OFFSETS.match(line, message):
+            for job in takewhile(lambda job: job.before is None, reversed(self.jobs)):
+                job.before = int(found[1])
+
     def _begins(self, found: Found) -> None:
         now = self._moment.now
         job = self._last = LoggedJob(int(found[1]), None, now, nth=self.begun, place=self._moment.place, now=now)
         job.description = LISTING if self._lists else self._delta.job
         self._lists = False
+        job.name = found[2].decode("utf-8", "replace")
         job.background = any(name in found[2] for name in _BACKGROUND)
         self._open.begins(job)
         self.begun += 1
@@ -407,5 +416,9 @@ _MESSAGES: Mapping[bytes, tuple[re.Pattern[bytes], Callable[[Scheduler, Found], 
     b"Job ": (_JOB_ENDS, Scheduler._job_ends),
 }
 """How a message of DAGScheduler is read, by its first four letters."""
-BEGINNINGS: Mapping[str, Set[bytes]] = {"DAGScheduler": _MESSAGES.keys(), "FileScanRDD": {b"Read"}}
+BEGINNINGS: Mapping[str, Set[bytes]] = {
+    "DAGScheduler": _MESSAGES.keys(),
+    "FileScanRDD": {b"Read"},
+    "MicroBatchExecution": {b"Comm"},
+}
 """What the wanted messages of a logger begin with."""
