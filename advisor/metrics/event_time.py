@@ -97,6 +97,14 @@ def spare_watermark_delay_ms(window: Window) -> float:
     return max(0.0, median(delay) - needed(advised_watermark_delay_ms(window)).safe)
 
 
+@window_metric("ratio", label="the watermark's delay over the span of event times")
+def watermark_delay_in_spans(window: Window) -> float:
+    """How many times the span of all event times of these batches the watermark's delay is."""
+    delay, batches = needed(watermark_delay_ms(window)), window.batches
+    span = np.nanmax(batches["event_time_max"]) - np.fmin.reduce(batches["event_time_min"])
+    return median(delay) / max(span, SECOND_MS)
+
+
 @window_metric("ms", label="what event times moved on while the watermark stood still")
 def watermark_stands_still_ms(window: Window) -> float | Missing:
     """By how much event times moved on beyond a watermark that is the same in all these batches; 0 where it moves.
