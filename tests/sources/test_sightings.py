@@ -88,6 +88,9 @@ REJECTED = "terminated with error\njava.util.concurrent.RejectedExecutionExcepti
           "DriverEndpoint: Registered executor Ref(spark-client://E) (h:1) with ID 7",
           "TaskSchedulerImpl: Lost executor 3 on h: Command exited with code 137"],
          {"executor:0": 4, "executor:7": None, "executor:3": 0}),
+        (["FairSchedulableBuilder: Fair scheduler configuration not found, created default pool: default, minShare: 0",
+          "FairSchedulableBuilder: Added task set TaskSet_0.0 tasks to pool default"],
+         {"conf:spark.scheduler.mode": "FAIR"}),
         (["ResourceProfile: Default ResourceProfile created, executor resources: Map(cores -> name: cores, amount: 4, "
           "script: ), task resources: Map(cpus -> name: cpus, amount: 1.0)"],
          {"conf:spark.executor.cores": "4", "conf:spark.task.cpus": "1"}),

@@ -103,6 +103,7 @@ _READERS: Final[tuple[tuple[bytes, Reader, int], ...]] = (
     (b"Submitted application: ", _groups(r"Submitted application: (.+)", "application", convert=str.strip), 8),
     (b"Default ResourceProfile created", _groups(_PROFILE, CONF + "spark.executor.cores", CONF + "spark.task.cpus"), 8),
     (b"spark.master", _groups(_LOCAL, CONF + "spark.master"), 2),
+    (b"reated default pool: ", _is(CONF + "spark.scheduler.mode", "FAIR", "FairSchedulableBuilder"), 8),
     (b"Granted executor ID ", application.read_executor, 1000),
     (b"Registered executor ", application.read_executor, 1000),
     (b"Lost executor ", application.read_executor, 1000),
