@@ -166,6 +166,10 @@ _PANES = "Arguments: [" + ", ".join(3 * ["[named_struct(start, time#0, end, CASE
             {"map_keys": 3},
         ),
         (
+            "(3) Project\nOutput [342]: [c0#1L, c1#2L, ... 340 more fields]\nInput [2]: [a#1, b#2]",
+            {"plan_columns": 342},
+        ),
+        (
             "(3) Project\nOutput [4]: [get_json_object(raw#4, $.a) AS a#5, get_json_object(raw#4, $.b) AS b#6,"
             " get_json_object(cast(raw#4 as string), $.b) AS c#7, get_json_object(other#8, $.c) AS d#9]",
             {"column_parser": "get_json_object", "column_parsed_times": 3},

@@ -268,6 +268,8 @@ _FACTS = (
          settable=False, merge="largest"),
     Fact("map_keys", "int", "keys of the largest constant map (create_map of literals)", "the plan of an event log",
          _ASKED, minimum=2, settable=False, merge="largest"),
+    Fact("plan_columns", "int", "columns of the widest operator, where Spark prints only some of them",
+         "the plan of an event log", _ASKED, minimum=2, settable=False, merge="largest"),
     Fact("schema_inferred", "bool", "text of an RDD is read without a schema, which Spark infers in each batch",
          "the plan of an event log", _ASKED, settable=False),
     Fact("pivot_looks", "bool", "pivot() is called without values, which a job looks for in each batch",

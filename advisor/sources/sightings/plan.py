@@ -37,6 +37,7 @@ _PANE: Final = "[named_struct(start, "
 _CASE: Final = " WHEN "
 _MAP: Final = re.compile(r"\bkeys: \[([^\[\]\n]*)\], values: \[")
 """A map whose keys and values are constants, as Spark prints it."""
+_COLUMNS: Final = re.compile(r"\n(?:Out|In)put \[(\d{1,6})\]: ")
 _PARSER: Final = re.compile(
     r"\b(from_json|get_json_object|parse_url|(regexp_extract))\(([^#]{0,4000})#(\d+)L?(?: as \w+\))?"
     r"(?=((?(2).{0,1000}?, \d{1,3}(?=\))|[^)]{0,200})))"
@@ -129,16 +130,17 @@ def runs_python(plan: str) -> list[Told]:
 
 
 def _repeated(text: str) -> dict[str, int]:
-    """The windows of a row, the branches of the longest CASE WHEN, and the keys of the largest constant map.
+    """The windows of a row, branches of the longest CASE WHEN, keys of the largest constant map, and the most columns.
 
-    Spark prints 25 windows at most.
+    Spark prints 25 windows or columns at most.
     """
     lines = text.split("\n") if _PANE in text or _CASE in text else []
     expanded = [(line.count(_PANE), _MORE.findall(line)) for line in lines if line.startswith("Arguments: [" + _PANE)]
     windows = max((shown + int((more or [0])[-1]) for shown, more in expanded), default=0)
     cases = max((line.count(_CASE) for line in lines if _PANE not in line), default=0)
     keys = max((found.count(",") + 1 for found in _MAP.findall(text)), default=0)
-    return {"windows_per_row": windows, "case_branches": cases, "map_keys": keys}
+    columns = max(map(int, _COLUMNS.findall(text)), default=0) if " more fields" in text else 0
+    return {"windows_per_row": windows, "case_branches": cases, "map_keys": keys, "plan_columns": columns}
 
 
 def _parsed(text: str) -> list[Told]:
