@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from functools import cache, lru_cache
+from itertools import chain
 from statistics import median
-from urllib.parse import quote
 
 import msgspec
 
@@ -16,14 +15,13 @@ from advisor.catalogue.load import TRACES, rules_directory
 from advisor.catalogue.plain import read_plain
 from advisor.errors import CatalogueError
 from advisor.facts import Known
+from advisor.metrics.flow import batch_traces, folder, lies_in, source_folders
 from advisor.metrics.units import milliseconds
-from advisor.redaction import redact
 from advisor.window import Window
 
-_OF_SOURCE, _PARTS, _SCHEME = re.compile(r"\[([^\]]{1,2000})"), re.compile(r"[\s,]"), re.compile(rb"^file:/+")
 _NO_FILES = ("kafka", "rate", "rate_micro_batch", "socket", "kinesis", "event_hubs", "memory")
-_MOST_OF, _SAID, _LETTERS = 0.5, 4, 200
-"""So many of the batches leave a trace that is said; traces that are said; letters of a path."""
+_MOST_OF, _SAID = 0.5, 4
+"""So many of the batches leave a trace that is said; traces that are said."""
 
 
 class Trace(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -70,7 +68,7 @@ def traced(some: Forms, message: bytes, number: float = 1.0) -> Sequence[tuple[s
         if found := pattern.match(message):
             groups = found.groupdict()
             number, path = float(groups.get("number") or number), groups.get("path")
-            named = f"{trace.name} {_folder(path)}" if path else trace.name
+            named = f"{trace.name} {folder(path.decode('utf-8', 'replace'))}" if path else trace.name
             both = (trace.counts, number, ""), (trace.says and "traces", number, named)
             return [each for each in both if each[0]]
     return ()
@@ -80,15 +78,6 @@ def traced(some: Forms, message: bytes, number: float = 1.0) -> Sequence[tuple[s
 def traced_line(of: str, message: bytes) -> Sequence[tuple[str, float, str]]:
     """Return the same of a driver log's message; a table's folder comes again in each batch."""
     return traced(forms()[of], message)
-
-
-@lru_cache(maxsize=4096)
-def _folder(path: bytes) -> str:
-    """Return the folder of a table, one of whose partitions may be given, as one word."""
-    parts = _SCHEME.sub(b"/", path).decode("utf-8", "replace").split("/")
-    while len(parts) > 2 and "=" in parts[-1]:
-        parts.pop()
-    return _PARTS.sub(lambda found: quote(found[0]), redact("/".join(parts)))[:_LETTERS]
 
 
 def done_besides(window: Window) -> dict[str, Known]:
@@ -107,20 +96,16 @@ def _usual(window: Window) -> Iterator[tuple[Trace, str, float]]:
 
     What lies in a folder that was named, or that the stream reads, is not named again.
     """
-    rows, numbers = window.batches, defaultdict[tuple[str, str], list[float]](list)
-    texts = [str(text) for text in rows["traces"] if text is not None] if "traces" in rows else []
-    for entry in (entry for text in texts for entry in text.split(", ")):
-        name, number, path, *_ = (*entry.split(), "", "", "")
-        with suppress(ValueError):  # of a saved table anybody may have written one
-            numbers[name, path].append(float(number))
-    usual = {key: median(found) for key, found in numbers.items() if len(found) >= _MOST_OF * len(texts)}
+    left, numbers = [found for found in batch_traces(window) if found is not None], defaultdict(list)
+    for name, number, path in chain.from_iterable(left):
+        numbers[name, path].append(float(number))
+    usual = {key: median(found) for key, found in numbers.items() if len(found) >= _MOST_OF * len(left)}
     names, of_files = {name for name, _ in usual}, window.facts.value("source") not in _NO_FILES
-    described = {text for text in window.sources["description"] if text}
-    folders = [_folder(path.encode()) for text in described for path in _OF_SOURCE.findall(text)]
+    folders = source_folders(window)
     for trace in traces():
         own = sorted((-number, path) for (name, path), number in usual.items() if name == trace.name)
         hidden = (trace.of_sources and of_files) or names & trace.unless
         for less, path in own if not hidden else ():
-            if -less >= trace.least and not any(f"{path}/".startswith(f"{folder}/") for folder in folders):
+            if -less >= trace.least and not lies_in(path, folders):
                 folders += [path] if path else []
                 yield trace, path, -less

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
+from functools import lru_cache
+from urllib.parse import quote
 
 import numpy as np
 
@@ -11,6 +14,7 @@ from advisor.batches import whole_seconds
 from advisor.metrics.addbatch import of_jobs
 from advisor.metrics.metric import batch_metric, remembered, window_metric
 from advisor.metrics.missing import NO_BATCHES, NO_INTERVAL, Missing, MissingError, needed
+from advisor.redaction import redact
 from advisor.statistics import above_zero, known, median, since_last
 from advisor.vocabulary import ENDING
 from advisor.window import Window
@@ -21,8 +25,9 @@ MOST_POLL_MS = 100.0  # so soon, on a busy machine
 _WAIT = "metrics:numFilesOutstanding"
 _UNTOLD = Missing("the sources do not report files that wait")
 _UNCOUNTED = Missing("how many files a batch takes stands in lines of FileStreamSource, and in event logs' scans")
-_FOLDER = re.compile(r"\[(?:file:/+)?([^\],]{1,2000})")
-_SCANNED = re.compile(r"reads_files (\d{1,9})(?:\.0)? (?:/*)([^\s,]+)")
+_OF_SOURCE, _PARTS, _SCHEME = re.compile(r"\[([^\]]{1,2000})"), re.compile(r"[\s,]"), re.compile(r"^file:/+")
+_LETTERS = 200  # of a path
+_TRACE = re.compile(r"(?:^|, )([^\s,]{1,80}) (\d{1,30}(?:\.\d{1,30})?(?:e[+-]\d{1,3})?)(?: ([^\s,]{1,200}))?(?=, |$)")
 _FEWEST_ALIKE, _ALIKE = 10, 0.95
 _AT_ONCE_MS, _AT_ONCE = 60.0, 0.15
 """The longest pause between batches that start at once: milliseconds, or its share of the batch before."""
@@ -168,19 +173,37 @@ def files_read(window: Window) -> np.ndarray | Missing:
         return found
     if window.facts.number("max_files_per_trigger") == 1:
         return np.where(window.batches["input_rows"] > 0, 1.0, np.nan)
-    scanned = _scanned(window)
+    folders, scanned = source_folders(window, "FileStreamSource"), np.full(len(window), np.nan)
+    for at, traces in enumerate(batch_traces(window)):  # an event log's plans name the files that their scans found
+        own = (float(files) for name, files, path in traces or () if name == "reads_files" and lies_in(path, folders))
+        scanned[at] = sum(own) or np.nan
     return _UNCOUNTED if np.isnan(scanned).all() else scanned
 
 
-def _scanned(window: Window) -> np.ndarray:
-    """Return the files that the scans of an event log's plans found in the folder of a file source."""
-    described = {text for text in window.sources["description"] if text and text.startswith("FileStreamSource")}
-    folders = [f"{path.strip('/')}/" for text in described for path in _FOLDER.findall(text)]
-    found = np.full(len(window), np.nan)
-    for at, text in enumerate(window.batches["traces"] if folders and "traces" in window.batches else ()):
-        own = [int(files) for files, path in _SCANNED.findall(str(text)) if path.startswith(tuple(folders))]
-        found[at] = sum(own) or np.nan
-    return found
+def batch_traces(window: Window) -> list[list[tuple[str, str, str]] | None]:
+    """Return (name, number, folder) of all that each batch does besides its own work; None where nothing shows it."""
+    texts = window.batches["traces"] if "traces" in window.batches else [None] * len(window)
+    return [None if text is None else _TRACE.findall(str(text)) for text in texts]
+
+
+@lru_cache(maxsize=4096)
+def folder(path: str) -> str:
+    """Return the folder of a table, one of whose partitions may be given, as one word."""
+    parts = _SCHEME.sub("/", path).split("/")
+    while len(parts) > 2 and "=" in parts[-1]:
+        parts.pop()
+    return _PARTS.sub(lambda found: quote(found[0]), redact("/".join(parts)))[:_LETTERS]
+
+
+def source_folders(window: Window, kind: str = "") -> list[str]:
+    """Return the folders that the sources read, those whose description begins so, as `folder` has them."""
+    described = {text for text in window.sources["description"] if text and text.startswith(kind)}
+    return [folder(path) for text in described for path in _OF_SOURCE.findall(text)]
+
+
+def lies_in(path: str, folders: Iterable[str]) -> bool:
+    """Whether a path is one of these folders, or lies below one."""
+    return any(f"{path}/".startswith(f"{each.rstrip('/')}/") for each in folders)
 
 
 @window_metric("count", "count", label="files that each batch takes at once")
