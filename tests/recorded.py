@@ -15,10 +15,14 @@ import os
 import re
 import sys
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 import advisor
+from advisor.views.shown import Report
 from advisor.views.terminal import report_as_text
 
 ROOT = Path(__file__).parents[1]
@@ -26,15 +30,26 @@ _LONG = re.compile(r"\d+\.\d{8,}(e-?\d+)?")
 CASES = sorted(str(path.parent.relative_to(ROOT)) for path in (ROOT / "sample_progress").glob("*/*/sample.yaml"))
 
 
-def said(case: str) -> dict[str, str]:
-    """The texts of a case by their file name; `case` is its folder, from the project's root."""
+def sample(case: str) -> dict[str, Any]:
+    described: dict[str, Any] = yaml.safe_load((ROOT / case / "sample.yaml").read_text())
+    return described
+
+
+@lru_cache(maxsize=2)  # the tests ask one case after the other
+def report(case: str, *wishes: str) -> Report:
+    """The report on a case; `case` is its folder, from the project's root."""
     before = Path.cwd()
     os.chdir(ROOT)  # a report names its files as they were given
     try:
-        report = advisor.analyze([case])
+        return advisor.analyze([case], set=wishes)
     finally:
         os.chdir(before)
-    return {"stages.json": as_json(report.data), "screen.txt": report_as_text(report.typed)}
+
+
+def said(case: str) -> dict[str, str]:
+    """The texts of a case by their file name."""
+    found = report(case)
+    return {"stages.json": as_json(found.data), "screen.txt": report_as_text(found.typed)}
 
 
 def as_json(report: dict[str, Any]) -> str:

@@ -27,8 +27,8 @@ from advisor.views.first_screen import in_a_line, no_step
 from advisor.views.terminal import report_as_text
 from advisor.window import Window, run_window
 from tests.made import START, events, facts, table, window
+from tests.recorded import report
 from tests.test_report import Wanted, reported
-from tests.test_samples import SAMPLES, report
 
 CALM = {
     "triggerExecution": 330, "latestOffset": 0, "queryPlanning": 0, "addBatch": 254, "walCommit": 30,
@@ -283,7 +283,7 @@ def test_a_phase_longer_than_its_batch_is_no_part_of_where_time_goes() -> None:
 
 
 def test_a_step_against_something_else_than_the_loss_says_why() -> None:
-    (query,) = report(SAMPLES / "SK008/paimon-other-writer-3.5.9").typed.queries
+    (query,) = report("sample_progress/SK008/paimon-other-writer-3.5.9").typed.queries
     assert query.screen.loss_stays and "committed more than once" in " ".join(query.screen.troubles)
     assert in_a_line(query).startswith("Commits are tried again because others write to the table: Let the other")
 
