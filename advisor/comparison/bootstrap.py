@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -47,7 +48,10 @@ class Level:
 
 @dataclass(frozen=True)
 class Blocks:
-    """How a series of `batches` is cut: blocks of `length`, drawn from stream number `stream`."""
+    """How a series of `batches` is cut: blocks of `length`, drawn from stream number `stream`.
+
+    The stream is a sum of the series: a window has the same draws on either side of a comparison, another has others.
+    """
 
     batches: int
     length: int
@@ -81,11 +85,12 @@ class Blocks:
         return Level(value, value + self.stretch * (draws - draws.mean()))
 
 
-def blocks(series: np.ndarray, stream: int) -> Blocks:
+def blocks(series: np.ndarray) -> Blocks:
     """Return blocks for a series: as long as its memory requires, and at least four of them."""
     batches = len(series)
     length = max(memory(series), batches**BLOCK_EXPONENT)
-    return Blocks(batches, max(1, min(math.ceil(length), batches // FEWEST_BLOCKS)), stream)
+    fitting = max(1, min(math.ceil(length), batches // FEWEST_BLOCKS))
+    return Blocks(batches, fitting, zlib.crc32(series.astype("<f8").tobytes()))
 
 
 def _occurrences(starts: np.ndarray, batches: int, length: int) -> np.ndarray:

@@ -46,7 +46,7 @@ def compare(
         return _too_few(before, after, changed, taken)
     weighed = load(before, after)
     parts, alike = parts_apart(before, after), opened_alike(before, after)
-    old, new = levels(before, 0, parts), levels(after, 1, parts)
+    old, new = levels(before, parts), levels(after, parts)
     effects = tuple(_effects(old, at_same_load(new, weighed.shift), tuple(parts) if alike else ()))
     verdict = _verdict(effects[0], weighed)
     return Differences(

@@ -10,7 +10,7 @@ from advisor.comparison.bootstrap import Level
 from advisor.contract import Effect, Interval
 from advisor.metrics import Estimate
 
-SAME_SHARE = 0.05  # of BEFORE: two sides whose whole interval lies closer than this do not differ
+SAME_SHARE = 0.05  # of the smaller side: two sides whose whole interval lies closer than this do not differ
 
 
 def effect(name: str, stat: str, before: Level, after: Level) -> Effect:
@@ -37,9 +37,14 @@ def at_most(one: Effect) -> float:
     return max(abs(one.difference_ms.low), abs(one.difference_ms.high))
 
 
+def close_ms(one: Effect) -> float:
+    """The difference in ms below which the sides count as the same: 5 % of the smaller one."""
+    return SAME_SHARE * min(one.before_ms, one.after_ms)
+
+
 def same(one: Effect) -> bool:
     """Whether the two sides are sure to differ by less than 5 %."""
-    return at_most(one) < SAME_SHARE * one.before_ms
+    return at_most(one) < close_ms(one)
 
 
 def rounded(one: Effect) -> Effect:

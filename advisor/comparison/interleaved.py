@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from advisor.comparison.bootstrap import CONFIDENCE, students_t
-from advisor.comparison.effect import SAME_SHARE, made_of, same
+from advisor.comparison.effect import close_ms, made_of, same
 from advisor.contract import Effect, Interval
 from advisor.errors import UsageError
 
@@ -37,9 +37,9 @@ class Trial:
         """Runs, a multiple of 4, after which the interval is expected to reach 5 % to either side.
 
         Its width shrinks with the square root of the runs: the second stage of Stein's procedure (Annals of
-        Mathematical Statistics 16, 1945). 0 where A's mean is not above 0.
+        Mathematical Statistics 16, 1945). 0 where a mean is not above 0.
         """
-        close = SAME_SHARE * self.effect.before_ms
+        close = close_ms(self.effect)
         half = (self.effect.difference_ms.high - self.effect.difference_ms.low) / 2
         return FEWEST_RUNS * math.ceil(self.runs * (half / close) ** 2 / FEWEST_RUNS) if close > 0 else 0
 

@@ -51,10 +51,10 @@ def timed(window: Window) -> Window:
     return window.only(~np.isnan(window.batches["trigger_execution_ms"]), window.because)
 
 
-def levels(window: Window, stream: int, inside: Mapping[str, tuple[str, ...]] = INSIDE) -> Levels:
-    """The levels of a window of at least FEWEST timed batches; `stream` must differ between compared windows."""
+def levels(window: Window, inside: Mapping[str, tuple[str, ...]] = INSIDE) -> Levels:
+    """The levels of a window of at least FEWEST timed batches."""
     parts = _parts(window, inside)
-    total, cut = parts[TOTAL], blocks(parts[TOTAL], stream)
+    total, cut = parts[TOTAL], blocks(parts[TOTAL])
     drawn = np.concatenate([weights @ total / weights.sum(axis=1) for weights in cut.weights()])
     mean = cut.around(float(total.mean()), drawn)
     return Levels(typical(parts, cut, window.middle), mean, _latencies(window, cut))

@@ -56,11 +56,11 @@ def load(before: Window, after: Window) -> Load:
     if old_rate is None or new_rate is None:
         why = "rows per second are not known, or the trigger takes what is there"
         return _differs(*rows, "rows per batch", why)
-    shift = _shift(before, after, rows, new_rate / old_rate)
+    shift = _shift((before, after), (old_rate, new_rate))
     if isinstance(shift, Missing):
         return _differs(old_rate, new_rate, "rows per second", shift.reason)
     went = f"it went from {_went(old_rate, new_rate)} rows per second"
-    return Load("adjusted", f"at the load of before, by the fitted cost of rows ({went})", new_rate > old_rate, shift)
+    return Load("adjusted", f"at an equal load, by the fitted cost of rows ({went})", new_rate > old_rate, shift)
 
 
 def _differs(old: float, new: float, unit: str, why: str) -> Load:
@@ -84,18 +84,23 @@ def at_same_load(levels: Levels, shift: Level | None) -> Levels:
     return replace(levels, typical=typical, mean=levels.mean - shift, latency=latency)
 
 
-def _shift(before: Window, after: Window, rows: tuple[float, float], ratio: float) -> Level | Missing:
-    """Return the cost per row times the rows that AFTER's batches hold beyond BEFORE's load."""
-    beyond = rows[1] * (1 - 1 / ratio)
-    newer = fit(after)
-    if not isinstance(newer, Missing) and _seen(after, rows[1] - beyond):
-        return _cost(newer[1], beyond)
-    older = fit(before)
-    if isinstance(older, Missing):
-        return newer if isinstance(newer, Missing) else Missing("AFTER has seen no batch nearly as small or large")
-    if not _seen(before, rows[0] * ratio):
-        return Missing("BEFORE has seen no batch nearly as small or large")
-    return _cost(older[1], beyond)
+def _shift(sides: tuple[Window, Window], rates: tuple[float, float]) -> Level | Missing:
+    """Return the cost per row times the rows by which AFTER's batches exceed BEFORE's; turned, its sign turns.
+
+    The busier side's fit counts where it has seen so few rows, else the other's where it has seen so many.
+    """
+    old, new = rates
+    missing = []
+    busier = ((sides[0], new / old, 1, "BEFORE"), (sides[1], old / new, -1, "AFTER"))
+    for window, to, sign, name in sorted(busier, key=lambda side: side[1]):
+        fitted, rows = fit(window), rows_per_batch(window)
+        if isinstance(fitted, Missing):
+            missing.append(fitted)
+        elif _seen(window, rows * to):
+            return _cost(fitted[1], sign * rows * (to - 1))
+        else:
+            missing.append(Missing(f"{name} has seen no batch nearly as small or large"))
+    return missing[0]
 
 
 def _cost(per_row: Estimate, rows: float) -> Level:

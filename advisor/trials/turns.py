@@ -149,8 +149,8 @@ class _Result:
         return "cannot say", f"{found}: {longer}."
 
     def _counted(self) -> list[Counted]:
-        pairs = enumerate(zip(self.arms, self.runs, strict=True))
-        return [Counted(arm, run.window, levels(run.window, number), dict(run.latency)) for number, (arm, run) in pairs]
+        pairs = zip(self.arms, self.runs, strict=True)
+        return [Counted(arm, run.window, levels(run.window), dict(run.latency)) for arm, run in pairs]
 
     def _verdict(self) -> tuple[TrialVerdict, str]:
         total = self.trials[0].effect

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 import msgspec
@@ -18,6 +19,7 @@ from advisor.contract import Differences, FactEntry, Interval
 from advisor.engine import Advice, judge
 from advisor.stages import PARTS
 from advisor.window import Window, run_window
+from tests.comparison.noise import windows
 from tests.made import event, facts, table, window
 
 SYNC = {"walCommit": 28, "addBatch": 33, "commitOffsets": 30, "queryPlanning": 5, "latestOffset": 2}
@@ -120,12 +122,21 @@ def test_slower_by_more_is_judged_by_the_number_itself(low: float, percent: floa
     assert found.slower_by_more_than(percent) is fails
 
 
-@pytest.mark.parametrize(("low", "high", "is_same"), [(-9.9, 9, True), (-9, 10, False), (-10.1, 0, False)])
-def test_sides_are_the_same_whose_whole_interval_is_within_a_share_of_before(
-    low: float, high: float, is_same: bool
+@pytest.mark.parametrize(
+    ("before", "after", "low", "high", "is_same"),
+    [
+        (200, 200, -9.9, 9, True),
+        (200, 200, -9, 10, False),
+        (200, 200, -10.1, 0, False),
+        (200, 206, 0, 10.1, False),
+        (206, 200, -10.1, 0, False),
+    ],
+)
+def test_sides_are_the_same_whose_whole_interval_is_within_a_share_of_the_smaller(
+    before: float, after: float, low: float, high: float, is_same: bool
 ) -> None:
     ms = Interval(low=low, value=0, high=high)
-    assert same(made_of("addBatch", "typical", (200, 200), ms, None)) is is_same
+    assert same(made_of("addBatch", "typical", (before, after), ms, None)) is is_same
 
 
 def test_too_few_batches_say_how_many_more() -> None:
@@ -161,6 +172,28 @@ def test_an_effect_at_another_load_is_the_effect_of_the_change_alone() -> None:
     assert found.load is not None and found.load.kind == "adjusted"
     assert found.effects[0].after_ms == pytest.approx(113, abs=3)
     assert found.verdict == "faster"
+
+
+STEADY = {"trigger": "processing_time"}
+TURNED = {"faster": "slower", "slower": "faster"}
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        *(pytest.param(*pair, id=f"recorded {number}") for number, pair in enumerate(combinations(windows(), 2))),
+        (loaded(1000, **STEADY), loaded(1400, seed=1, **STEADY)),
+        (loaded(1000, **STEADY), loaded(700, seed=1, interval_ms=500, **STEADY)),
+        (loaded(1000, **STEADY), run({"addBatch": 150}, rows=1400, seed=1, interval_ms=1000, **STEADY)),
+    ],
+)
+def test_turned_round_each_difference_turns_its_sign(one: Window, other: Window) -> None:
+    there, back = compare(one, other), compare(other, one)
+    assert back.verdict == TURNED.get(there.verdict, there.verdict)
+    assert there.load is not None and back.load is not None and there.load.kind == back.load.kind
+    turned = {(of.name, of.stat): [-of.difference_ms.high, -of.difference_ms.low] for of in back.effects}
+    for of in there.effects:
+        assert [of.difference_ms.low, of.difference_ms.high] == pytest.approx(turned[of.name, of.stat], abs=0.011)
 
 
 def test_without_a_fit_another_load_is_not_comparable() -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
 import pytest
 
-from advisor.comparison.bootstrap import Level, blocks, memory
+from advisor.comparison.bootstrap import Blocks, Level, blocks, memory
 from advisor.comparison.levels import TOTAL, levels, typical
 from advisor.metrics import measure
 from advisor.window import Window
@@ -16,9 +17,9 @@ from tests.comparison.noise import BLOCK, series, table, windows
 SEEDS = 400
 
 
-def level(lengths: np.ndarray, stream: int) -> Level:
+def level(lengths: np.ndarray, cut: Blocks | None = None) -> Level:
     low, high = np.quantile(lengths, [0.25, 0.75])
-    return typical(table(lengths), blocks(lengths, stream), (lengths >= low) & (lengths <= high))[TOTAL]
+    return typical(table(lengths), cut or blocks(lengths), (lengths >= low) & (lengths <= high))[TOTAL]
 
 
 def told(before: Level, after: Level) -> bool:
@@ -37,7 +38,7 @@ def pairs(batches: int) -> list[tuple[Level, Level]]:
     found = []
     for seed in range(SEEDS):
         both = series(2 * batches + 2 * BLOCK, seed)
-        found.append((level(both[:batches], 0), level(both[-batches:], 1)))
+        found.append((level(both[:batches]), level(both[-batches:])))
     return found
 
 
@@ -59,13 +60,14 @@ def test_a_planted_effect_lies_in_its_interval_as_often_as_is_claimed() -> None:
 
 def test_scaled_batches_give_scaled_levels() -> None:
     lengths = series(80, 3)
-    twice, once = level(2 * lengths, 0), level(lengths, 0)
+    cut = blocks(lengths)
+    twice, once = level(2 * lengths, replace(blocks(2 * lengths), stream=cut.stream)), level(lengths, cut)
     assert twice.value == pytest.approx(2 * once.value)
     assert twice.draws == pytest.approx(2 * once.draws)
 
 
 def test_the_same_batches_give_the_same_numbers() -> None:
-    one, other = (level(series(60, 5), 0) for _ in range(2))
+    one, other = (level(series(60, 5)) for _ in range(2))
     assert one.draws == pytest.approx(other.draws)
 
 
@@ -79,14 +81,14 @@ def test_interwoven_parts_of_a_recorded_run_do_not_differ() -> None:
         # Stretches A B B A B A A B of the run: what it warms up by falls to both alike.
         stretch = np.arange(len(window)) * 8 // len(window)
         is_b = np.isin(stretch, [1, 2, 4, 7])
-        before, after = (levels(part(window, keep), stream) for stream, keep in enumerate((~is_b, is_b)))
+        before, after = (levels(part(window, keep)) for keep in (~is_b, is_b))
         verdicts.append(told(before.typical[TOTAL], after.typical[TOTAL]))
     assert sum(verdicts) == 0
 
 
 def test_the_levels_are_those_of_the_report_and_the_phases_add_up() -> None:
     for window in windows():
-        found = levels(window, 0)
+        found = levels(window)
         said = measure(window, "trigger_execution_ms", "typical")
         assert found.typical[TOTAL].value == pytest.approx(said.low)
         parts = [at.value for name, at in found.typical.items() if name != TOTAL]
@@ -95,7 +97,7 @@ def test_the_levels_are_those_of_the_report_and_the_phases_add_up() -> None:
 
 def test_draws_of_the_record_latency_lie_around_what_the_report_says() -> None:
     window = windows()[1]
-    found = levels(window, 0).latency
+    found = levels(window).latency
     assert isinstance(found, dict)
     assert {stat: at.value for stat, at in found.items()} == {
         stat: measure(window, "record_latency_ms", stat).low for stat in ("p50", "p99")
@@ -114,7 +116,7 @@ def test_batches_that_remember_are_drawn_in_longer_blocks(correlation: float) ->
 
 
 def test_every_draw_holds_about_as_many_batches_and_each_batch_as_often() -> None:
-    cut = blocks(series(50, 0), 0)
+    cut = blocks(series(50, 0))
     weights = np.concatenate(list(cut.weights()))
     assert set(weights.sum(axis=1)) == {-(-50 // cut.length) * cut.length}
     assert weights.mean(axis=0) == pytest.approx(np.full(50, weights.mean()), rel=0.2)
@@ -122,11 +124,11 @@ def test_every_draw_holds_about_as_many_batches_and_each_batch_as_often() -> Non
 
 def test_a_window_that_drifts_is_about_as_uncertain_as_it_moves() -> None:
     steady = 100 + np.random.default_rng(0).normal(size=200)
-    still, moving = (level(lengths, 0).interval() for lengths in (steady, steady + np.linspace(0, 30, 200)))
+    still, moving = (level(lengths).interval() for lengths in (steady, steady + np.linspace(0, 30, 200)))
     assert still.high - still.low < 2
     assert 15 < moving.high - moving.low < 45
 
 
 def test_batches_that_never_vary_are_certain() -> None:
-    at = level(np.full(40, 25.0), 0)
+    at = level(np.full(40, 25.0))
     assert at.interval().low == at.interval().high == 25.0
