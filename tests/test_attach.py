@@ -100,6 +100,19 @@ def test_attached_twice_is_attached_once_and_the_later_wishes_count() -> None:
             assert (len(advisor.progress()), len(other.progress())) == (30, 0)
 
 
+def test_attached_again_what_stays_is_named_where_another_is_wished(recwarn: pytest.WarningsRecorder) -> None:
+    spark = session()
+    with attach(spark, keep=50) as advisor:
+        attach(spark, keep=50, capacity=10_000, health=0)
+        attach(spark)
+        assert [str(one.message) for one in recwarn] == []
+        with pytest.warns(UserWarning, match="already has an advisor") as warned:
+            assert attach(spark, keep=10_000, capacity=7, health=8099) is advisor
+        said = "keep=50, not keep=10000; capacity=10000, not capacity=7; health=0, not health=8099. Detach it first"
+        assert said in str(warned[0].message) and warned[0].filename == __file__
+        assert advisor.overhead()["kept_per_query"] == 50
+
+
 def test_attached_again_with_a_history_events_are_written_from_then_on(tmp_path: Path) -> None:
     from advisor import read_progress
 

@@ -23,17 +23,19 @@ def attach(
     rules: Iterable[str | Path] = (),
     history: str | Path | None = None,
     on_finding: Callable[[Notice], None] | None = None,
-    keep: int = 10_000,
-    capacity: int = 10_000,
+    keep: int | None = None,
+    capacity: int | None = None,
     health: int | None = None,
 ) -> LiveAdvisor:
     """An advisor that listens to the queries of this session, classic or Connect; queries that run are picked up.
 
     `set`, `config`, `rules`: as for `analyze`. `history`: a directory to which every event is appended as JSON lines,
     for `analyze`. `on_finding(notice)` hears of a finding that appears, worsens or is gone; without it, a line goes
-    through `logging` (logger "advisor"). `keep`: batches kept of each query. `capacity`: events that may wait.
+    through `logging` (logger "advisor"). `keep`: batches kept of each query. `capacity`: events that may wait; of both
+    10,000 where nothing is given.
     `health`: a port that answers 200 or 503 and a JSON line: whether a query has gone silent or died.
-    A session has one advisor: attached again, the same one comes back, with the wishes of the new call. Raises
+    A session has one advisor: attached again, the same one comes back, with the wishes of the new call. Only `keep`,
+    `capacity` and `health` stay as they are, and a warning names those that the new call wants otherwise. Raises
     UsageError where no listener can run, CatalogueError for rules that cannot be read.
     """
     from advisor import catalogue  # noqa: PLC0415
@@ -42,7 +44,7 @@ def attach(
     from advisor.session.live import LiveAdvisor, Options  # noqa: PLC0415 - the first import of PySpark
 
     for name, number in (("keep", keep), ("capacity", capacity)):
-        if number < 1:
+        if number is not None and number < 1:
             raise UsageError(f"{name}={number}", "is not a number of events", "give at least 1")
     judges = catalogue.rules_to_judge_by([Path(place) for place in rules])
     asked = Asked(wishes=user_wishes(set, config, [], judges), live=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -55,6 +56,8 @@ CPU_AHEAD: Final = 5.0
 WATCHED: Final = 1000
 """How many queries to remember notices of."""
 STOP_SECONDS: Final = 30.0
+AT_MOST: Final = 10_000
+"""Batches kept of each query, and events that may wait, where `attach` is given no other number."""
 UNTOLD: Final = 1000
 """Notices that may wait while `on_finding` is slow."""
 
@@ -71,8 +74,8 @@ class Options:
     asked: Asked
     history: Path | None
     on_finding: Callable[[Notice], None] | None
-    keep: int
-    capacity: int
+    keep: int | None = None
+    capacity: int | None = None
     health: int | None = None
 
 
@@ -111,7 +114,8 @@ class LiveAdvisor(SessionListener):
 
     def __init__(self, spark: Any, session: Session, options: Options) -> None:
         history = _written_to(options.history) if options.history is not None else None
-        recorder = Recorder(session, keep=options.keep, capacity=options.capacity, history=history)
+        keep, capacity = options.keep or AT_MOST, options.capacity or AT_MOST
+        recorder = Recorder(session, keep=keep, capacity=capacity, history=history)
         super().__init__(recorder, "connect" if is_connect(spark) else "lean")
         self._sparkSession = spark
         self._session = session
@@ -330,12 +334,21 @@ class LiveAdvisor(SessionListener):
             self.recorder.trouble("on_finding did not return in time: findings were not delivered")
 
     def _take(self, options: Options) -> None:
-        """The wishes of a second call, also where events are written from now on; what is kept stays as it is."""
-        if options.history not in (None, self._options.history):
-            self.recorder.write_to(_written_to(options.history))
-        self._options = replace(options, history=options.history or self._options.history)
-        if options.health is not None and self._health is None:
-            self._health = Health(options.health, self.health)
+        """Take the wishes of a second call, except `keep`, `capacity` and a second `health`: a warning names them."""
+        held, history = self._options, options.history or self._options.history
+        if history not in (None, held.history):
+            self.recorder.write_to(_written_to(history))
+        if options.health is not None and held.health is None:
+            self._health, held = Health(options.health, self.health), replace(held, health=options.health)
+        self._options = replace(options, history=history, health=held.health)
+        has = {"keep": self.recorder.store.keep, "capacity": self.recorder.worker.capacity, "health": held.health}
+        wished = {name: getattr(options, name) for name in has}
+        other = [
+            f"{name}={has[name]}, not {name}={wish}" for name, wish in wished.items() if wish not in (None, has[name])
+        ]
+        if other:
+            words = f"attach: this session already has an advisor, which goes on with {'; '.join(other)}"
+            warnings.warn(f"{words}. Detach it first to change that.", stacklevel=4)
 
     def _look_after(self) -> None:
         """Spark Connect drops every listener when its stream of events breaks: come back."""
