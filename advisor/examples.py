@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from advisor.batches import Inside, RunBatches, build
 from advisor.catalogue import Example, Rule
-from advisor.catalogue.example import Every
+from advisor.catalogue.example import Every, SourceShort
 from advisor.catalogue.traces import done_besides
 from advisor.contract import Passed
 from advisor.engine import Finding, Skipped, judge_rule
@@ -183,21 +183,22 @@ def _told(name: str, value: Any, scale: float, number: int) -> Any:
 def _sources(example: Example, number: int, rows: int) -> Iterator[dict[str, Any]]:
     for source in example.batches.sources:
         step = rows if source.offsets is None else source.offsets
-        start, end = ({"events": _split(step * (number + more), source.partitions)} for more in (0, 1))
+        start, end = ({"events": _split(step * (number + more), source)} for more in (0, 1))
         made: dict[str, Any] = {"description": source.description, "numInputRows": rows}
         if source.description.startswith("Kafka"):
             made |= {"startOffset": start, "endOffset": end}
         if source.backlog is not None:
             waiting = source.backlog + number * source.backlog_growth
-            made["latestOffset"] = {"events": _split(step * (number + 1) + waiting, source.partitions)}
+            made["latestOffset"] = {"events": _split(step * (number + 1) + waiting, source)}
         if source.files_waiting is not None:
             made["metrics"] = {"numFilesOutstanding": str(source.files_waiting)}
         yield made
 
 
-def _split(total: int, partitions: int) -> dict[str, int]:
+def _split(total: int, source: SourceShort) -> dict[str, int]:
     """Offsets of the partitions, that many records in turn."""
-    return {str(number): (total + partitions - 1 - number) // partitions for number in range(partitions)}
+    of_one, many = int(total * source.in_one), source.partitions
+    return {str(n): of_one * (n == 0) + (total - of_one + many - 1 - n) // many for n in range(many)}
 
 
 def _differences(rule: Rule, example: Example, judged: Window, answer: Outcome) -> Iterator[str]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from advisor.metrics.fetch import kafka_fetch_wait_ms, partitions_read, rows_at_once
+from advisor.metrics.fetch import kafka_fetch_wait_ms, largest_partition_share, partitions_read, rows_at_once
 from advisor.metrics.metric import Bounds
 from advisor.metrics.missing import Missing
 from advisor.window import run_window
@@ -41,6 +41,14 @@ EACH = {"0": 3, "1": 3, "2": 3, "3": 3}
 def test_only_partitions_that_gave_records_have_a_task() -> None:
     found = partitions_read(window(batches({"0": 3, "2": 1}), source="kafka"))
     assert (found == 2).all()
+
+
+def test_the_largest_partition_is_a_share_of_all_that_a_batch_reads() -> None:
+    made = batches({"0": 23, "1": 2})
+    more = taken(50, start={"0": 0}, end={"0": 50})["sources"]
+    made[0]["sources"] += [source | {"description": "KafkaV2[Subscribe[others]]"} for source in more]
+    found = largest_partition_share(window(made, source="kafka"))
+    assert isinstance(found, np.ndarray) and found[:2] == pytest.approx([50 / 75, 23 / 25])
 
 
 @pytest.mark.parametrize(

@@ -111,12 +111,14 @@ def test_what_loses_something_is_taken_only_where_nothing_else_reaches_it(taking
     assert "loses" in ids(last)
 
 
-def test_more_slots_are_not_asked_for_where_a_step_ends_the_waves() -> None:
+def test_more_slots_are_not_asked_for_where_a_step_ends_the_waves_or_one_task_takes_longest() -> None:
     query = asked("ST002/rocksdb-without-changelog-4.3.0", "latency_target_ms=500")
     found = query.screen.target
     assert found is not None and "offline-state-repartition" in ids(found) and found.waves is None
     query = asked("CL002/16-tasks-on-2-slots-4.3.0", "latency_target_ms=1")
     assert query.screen.target is not None and query.screen.target.waves == 8
+    query = asked("CL003/one-straggler-4.3.0", "latency_target_ms=1")
+    assert query.screen.target is not None and query.screen.target.waves is None
 
 
 @pytest.mark.parametrize(("ms", "verdict", "left"), [(500, "not reached", 59_500), (90_000, "unknown", None)])

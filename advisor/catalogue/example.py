@@ -30,6 +30,8 @@ class SourceShort(Model):
     files_waiting: int | None = Field(None, ge=0)
     """Files that the source has not taken yet, as Databricks' Delta source and Auto Loader report them."""
     partitions: int = Field(1, ge=1)
+    in_one: float = Field(0.0, ge=0, le=1)
+    """The share of the records that one partition has before all take their turn."""
 
 
 class Batches(Model):

@@ -39,7 +39,7 @@ def partitions_read(window: Window) -> np.ndarray:
     return counts
 
 
-@remembered
+@batch_metric("ratio", "count", label="records of the largest Kafka partition over the others' mean")
 def rows_per_partition(window: Window) -> np.ndarray:
     """The records of Kafka's largest partition over the mean of the others, by batch; NaN if unknown.
 
@@ -50,6 +50,16 @@ def rows_per_partition(window: Window) -> np.ndarray:
         *others, largest = sorted(rows for rows in read.values() if rows > 0) or [math.nan]
         ratio[batch] = np.fmax(ratio[batch], largest / (sum(others) / len(others)) if others else math.nan)
     return ratio
+
+
+@batch_metric("share", "count", label="the share of a batch's records in its largest Kafka partition")
+def largest_partition_share(window: Window) -> np.ndarray:
+    """The records of Kafka's largest partition over those of all that the batch reads; NaN if unknown."""
+    rows = np.zeros((2, len(window)))
+    for batch, read in _rows_read(window):
+        rows[0, batch] = max(rows[0, batch], *read.values(), 0.0)
+        rows[1, batch] += sum(read.values())
+    return rows[0] / above_zero(rows[1])
 
 
 @remembered

@@ -87,7 +87,7 @@ def _rows_ratio(window: Window) -> np.ndarray:
         ratio = np.where(stages["tasks"] == 1, 1.0, largest / ((rows - largest) / (stages["tasks"] - 1)))
     unknown = np.isnan(ratio)
     if unknown.any():
-        by_offsets = rows_per_partition(window)[stages["batch"]]
+        by_offsets = needed(rows_per_partition(window))[stages["batch"]]
         ratio = np.where(unknown & of_kind(window, "source_read"), by_offsets, ratio)
     return ratio
 

@@ -169,6 +169,12 @@ def waves_ms(window: Window) -> np.ndarray | Missing:
     return per_batch(window, of.wall - of.longest, (of.rounds > 1) & ~of_kind(window, "table_log"))
 
 
+@stage_metric("ms", label="what more task slots could save", share=True)
+def slots_short_ms(window: Window) -> np.ndarray:
+    """Extra waves of tasks and waits for slots that other queries hold. No slot shortens a stage's longest task."""
+    return needed(waves_ms(window)) + zero_filled(window.batches["slots_wait_ms"])
+
+
 @stage_metric("count", "count", label="waves of tasks in the largest stage")
 def most_waves(window: Window) -> np.ndarray | Missing:
     """The most waves of tasks of a stage of the batch: its tasks over the slots, rounded up."""

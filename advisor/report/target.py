@@ -78,7 +78,8 @@ def target(window: Window, findings: Sequence[Finding]) -> Target | None:
     nearest = _nearest(ways, Way((), today), stat)
     at_best = search.ends(nearest.steps)[0]
     ends_waves = any(step.saves_of in _OF_WAVES for step in nearest.steps)  # those of today say nothing then
-    waves = Missing("a step ends them") if ends_waves else measure(window, "most_waves", "p50")
+    idle = sure(window, "slots_short_share") < ranking()["worth_a_restart"]  # more slots would be, behind one long task
+    waves = Missing("more slots do not help") if ends_waves or idle else measure(window, "most_waves", "p50")
     return Target(
         stat=stat,
         ms=wanted,
