@@ -241,7 +241,6 @@ def _floats(column: pa.Array | pa.ChunkedArray) -> np.ndarray:
 
 
 def _implausible(name: str, numbers: np.ndarray) -> np.ndarray:
-    """Which numbers cannot be right."""
     if name in _UNLIMITED:
         return np.zeros(len(numbers), dtype=bool)
     most = LONGEST_MS if name in _PHASES else LATEST_MS if name == "timestamp" else _LARGEST

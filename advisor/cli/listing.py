@@ -58,8 +58,19 @@ _LISTS: Final[Mapping[str, Callable[[Dirs], list[Row]]]] = {
 
 
 def put_list(kind: str, dirs: Dirs, options: Mapping[str, Any]) -> None:
-    """Print all rules, steps, metrics or facts."""
-    _put_table(_LISTS[kind](dirs), options, _METRICS_SHOWN if kind == "metrics" else None)
+    """Print all rules, steps, metrics or facts in the form that is asked for; of metrics as text some columns only."""
+    rows = _LISTS[kind](dirs)
+    if options["form"] == "json":
+        put(_as_json(rows), options)
+        return
+    from advisor.views import console
+
+    columns = _METRICS_SHOWN if kind == "metrics" else list(rows[0])
+    page = console.console(**terminal(options))
+    cells = ([row[key] for key in columns] for row in rows)
+    looks = ({"header": name, "no_wrap": not nth} for nth, name in enumerate(columns))  # what names a row is not broken
+    page.print(console.table(cells, *looks))
+    put(console.written(page), options)
 
 
 def _rule(catalogue: Catalogue, name: str) -> Page:
@@ -115,21 +126,6 @@ def test_rule(name: str, dirs: Dirs) -> None:
         wrong += bool(why)
     if wrong:
         raise CatalogueError(rule.file, f"{wrong} of {len(rule.examples)} examples fail")
-
-
-def _put_table(rows: Sequence[Row], options: Mapping[str, Any], shown: Sequence[str] | None) -> None:
-    """Print the rows in the form that is asked for; as text these columns only, where some are named."""
-    if options["form"] == "json":
-        put(_as_json(rows), options)
-        return
-    from advisor.views import console
-
-    columns = shown or list(rows[0])
-    page = console.console(**terminal(options))
-    cells = ([row[key] for key in columns] for row in rows)
-    looks = ({"header": name, "no_wrap": not nth} for nth, name in enumerate(columns))  # what names a row is not broken
-    page.print(console.table(cells, *looks))
-    put(console.written(page), options)
 
 
 def _values(fact: Fact) -> str:

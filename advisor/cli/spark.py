@@ -50,8 +50,4 @@ def end_in_order() -> None:
         for number in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):  # Windows has one of them
             if signal.getsignal(number) is signal.SIG_DFL:  # nohup ignores the other
                 signal.signal(number, signal.default_int_handler)
-    logging.getLogger().addFilter(_is_news)
-
-
-def _is_news(record: logging.LogRecord) -> bool:
-    return not str(record.msg).endswith("while sending command.")
+    logging.getLogger().addFilter(lambda record: not str(record.msg).endswith("while sending command."))

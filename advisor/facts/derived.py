@@ -183,7 +183,6 @@ def _async_since(candidates: Candidates) -> str:
 
 
 def _before(candidates: Candidates, floor: str) -> bool:
-    """Whether this Spark is older than `floor`."""
     return is_older(_best(candidates, "spark_version"), _best(candidates, "spark_version_below"), floor)
 
 

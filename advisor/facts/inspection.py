@@ -169,7 +169,6 @@ def _databricks_words(batches: Batches) -> bool:
 
 
 def _last(texts: np.ndarray) -> str | None:
-    """The last text that there is."""
     return next((str(text) for text in texts[::-1] if text is not None), None)
 
 

@@ -233,7 +233,6 @@ def _inferred_trigger(facts: Facts) -> list[str]:
 
 
 def _held_back(window: Window) -> list[str]:
-    """What waits for the watermark."""
     if waits_for_watermark(window):
         behind = watermark_behind(window)
         return [

@@ -163,7 +163,6 @@ class RunJudge:
         return any(row.fact == "terminated_error" for row in seen)
 
     def _given(self, run: Run) -> Mapping[str, Any]:
-        """The facts that the user gives for this run."""
         return self._asked.wishes.facts(run) if self._asked.wishes else {}
 
 

@@ -13,6 +13,7 @@ from advisor.contract import Series, moment
 from advisor.metrics import Missing, measure, measured
 from advisor.metrics.latency import typical_by_batch
 from advisor.report.addbatch import part_columns
+from advisor.statistics import median
 from advisor.vocabulary import Since
 from advisor.window import PHASES, Window
 
@@ -29,7 +30,7 @@ _METRICS = {
 """Column -> the metric that it shows; of state operators all are summed, a commit is that of one task."""
 
 
-def series(run: Window, judged: Window, since: Since, *, most: int = MOST_POINTS) -> Series | None:
+def series(run: Window, judged: Window, since: Since) -> Series | None:
     """Every executed batch of a run; `run` holds them all, `judged` those of the report. None without a batch.
 
     `since`: why the judged ones begin where they do.
@@ -37,7 +38,7 @@ def series(run: Window, judged: Window, since: Since, *, most: int = MOST_POINTS
     if not len(run):
         return None
     duration = run.batches["trigger_execution_ms"]
-    at = thinned(duration, most)
+    at = thinned(duration, MOST_POINTS)
     column = {name: _numbers(run.batches[name], at) for name in _COLUMNS}
     shown = {name: _numbers(measured(run, metric), at) for name, metric in _METRICS.items()}
     phases = {name: run.batches[column] for column, name in PHASES.items()}
@@ -49,16 +50,16 @@ def series(run: Window, judged: Window, since: Since, *, most: int = MOST_POINTS
         phases_ms={name: _numbers(values, at) for name, values in phases.items() if np.nansum(values) > 0},
         parts_ms={name.removesuffix("_ms"): _numbers(values, at) for name, values in part_columns(run).items()},
         record_latency_ms=_numbers(typical_by_batch(run) if known else None, at),
-        cold=_flags(run.executed["cold"], at),
-        judged=_flags(_among(run, judged), at),
-        spike=_flags(_spikes(duration, judged), at),
+        cold=tuple(run.executed["cold"][at].tolist()),
+        judged=tuple(_among(run, judged)[at].tolist()),
+        spike=tuple((duration >= SPIKE * median(judged.batches["trigger_execution_ms"]))[at].tolist()),
         changed_at=moment(judged.span[0]) if since == "change_point" else None,
         **column,
         **shown,
     )
 
 
-def thinned(values: np.ndarray, most: int = MOST_POINTS) -> np.ndarray:
+def thinned(values: np.ndarray, most: int) -> np.ndarray:
     """Positions of at most so many values, in order: of each stretch the first and the largest, and the last of all."""
     count = len(values)
     if count <= most:
@@ -92,20 +93,6 @@ def _numbers(values: object, at: np.ndarray) -> tuple[float | None, ...]:
 
 
 def _among(run: Window, judged: Window) -> np.ndarray:
-    """Which batches of the run are judged."""
     there = set(zip(judged.batches["batch_id"], judged.batches["timestamp"], strict=True))
     both = zip(run.batches["batch_id"], run.batches["timestamp"], strict=True)
     return np.array([one in there for one in both], dtype=bool)
-
-
-def _spikes(duration: np.ndarray, judged: Window) -> np.ndarray:
-    of_judged = judged.batches["trigger_execution_ms"]
-    known = of_judged[~np.isnan(of_judged)]
-    if not len(known):
-        return np.zeros(len(duration), dtype=bool)
-    spikes: np.ndarray = duration >= SPIKE * np.median(known)
-    return spikes
-
-
-def _flags(values: np.ndarray, at: np.ndarray) -> tuple[bool, ...]:
-    return tuple(bool(one) for one in values[at])

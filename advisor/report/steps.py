@@ -9,6 +9,7 @@ from typing import TypeAlias
 from advisor.catalogue import Rule, ranking
 from advisor.contract import Advice, BestStep, Finding, Loss, Promise, StepName, Target, Together
 from advisor.metrics import sure
+from advisor.metrics.units import milliseconds
 from advisor.report.judged import Judged
 from advisor.report.loss import explain, grave
 from advisor.savings import exclude, in_common
@@ -18,6 +19,7 @@ from advisor.window import PHASES
 _NO_STEP_BESIDE = ("rows", "results", "state")
 """Losses that no millisecond makes good: only what helps against them is advised."""
 NO_RULES: Mapping[str, Rule] = MappingProxyType({})
+SOONER = "each record arrives {} sooner"
 _Offer: TypeAlias = tuple[Finding, Advice]
 
 
@@ -76,6 +78,11 @@ def leaves_the_loss(judged: Judged, loss: Loss | None, best: BestStep | None) ->
 def felt(step: Advice) -> Promise | None:
     """Return what the step promises of a record's latency, else of the batch."""
     return step.saves_latency_ms or step.saves_ms
+
+
+def in_short(promise: Promise, of: str) -> str:
+    """Return what a promise says in a sentence, by a form for what it is of: `up to about 5.1 s less per batch`."""
+    return of.format(f"{'up to about' if promise.expected is None else 'about'} {milliseconds(promise.told)}")
 
 
 def _asked(findings: Sequence[Finding], loss: Loss | None, rules: Mapping[str, Rule]) -> set[str]:
@@ -142,25 +149,16 @@ def together(findings: Sequence[Finding], budget: Mapping[str, float]) -> Togeth
 
     None where fewer than two save something. `budget`: milliseconds of a typical batch by phase.
     """
-    chosen: list[_Offer] = []
-    for finding, step in sorted(_that_add_up(findings), key=lambda offer: -_saves(offer[1])):
+    chosen, own = list[_Offer](), [one for one in findings if one.explained_by is None]
+    steps = [(one, step) for one in own for step in one.steps if step.legal == "yes" and step.saves_in]
+    sure = [offer for offer in steps if offer[1].takes != "new_checkpoint" and _saves(offer[1]) >= 1]
+    for finding, step in sorted(sure, key=lambda offer: -_saves(offer[1])):
         if not any(exclude(step, taken) for _, taken in chosen):
             chosen.append((finding, step))
     if len(chosen) < 2:
         return None
     names = tuple(StepName(rule=finding.rule, step=step.id) for finding, step in chosen)
     return Together(steps=names, saves_ms=in_common([step for _, step in chosen], budget).rounded())
-
-
-def _that_add_up(findings: Sequence[Finding]) -> list[_Offer]:
-    """Return the steps that are legal for sure, keep the checkpoint and are expected to save something."""
-    return [
-        (finding, step)
-        for finding in findings
-        if finding.explained_by is None
-        for step in finding.steps
-        if step.legal == "yes" and step.takes != "new_checkpoint" and step.saves_in and _saves(step) >= 1
-    ]
 
 
 def _saves(step: Advice) -> float:

@@ -17,7 +17,7 @@ from advisor.metrics.latency import told_by_events
 from advisor.metrics.units import milliseconds
 from advisor.report.judged import Judged
 from advisor.report.loss import explain, of_loss_first, serves, wish
-from advisor.report.steps import felt
+from advisor.report.steps import SOONER, felt, in_short
 from advisor.report.unjudged import nothing_to_judge
 from advisor.window import Window
 
@@ -174,9 +174,7 @@ def _saving(step: Advice, batches: int) -> str:
     promise = felt(step.rounded())
     if promise is None or promise.told < 1:
         return ""
-    of = "each record arrives {} sooner" if step.saves_latency_ms else "{} less per batch"
-    about = "up to about" if promise.expected is None else "about"
-    said = f": {of.format(f'{about} {milliseconds(promise.told)}')}"
+    said = f": {in_short(promise, SOONER if step.saves_latency_ms else '{} less per batch')}"
     if batches >= ranking()["fewest_batches"]:
         return said
     return f"{said} (judged by {batches} steady {'batch' if batches == 1 else 'batches'} only)"

@@ -257,7 +257,6 @@ class Triggers:
 
 
 def _floats(column: pa.ChunkedArray) -> np.ndarray:
-    """The numbers; NaN where one is missing."""
     return np.asarray(column.to_numpy(), float)
 
 

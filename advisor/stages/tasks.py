@@ -135,7 +135,6 @@ def _folded(rows: np.ndarray, ended: np.ndarray) -> Folded:
 
 
 def _starts(owners: np.ndarray) -> np.ndarray:
-    """Where each owner's rows begin."""
     return np.flatnonzero(np.diff(owners, prepend=-1))
 
 
@@ -257,5 +256,4 @@ class Spans:
 
 
 def _query(job: Job | None) -> str | None:
-    """Of which query a job is; None of none."""
     return job.batch.id if job and job.batch else None

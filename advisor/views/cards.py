@@ -72,13 +72,9 @@ def comparison_as_html(found: Comparisons | Trial) -> str:
     return _cell(compared=[entry] if isinstance(entry, Trial) else entry.comparisons, alone=comparison.alone(entry))
 
 
-def cell_style() -> str:
-    """The page's style for what stands in a cell only, in the light or dark look of the notebook around it."""
-    inner = "".join(style(name) for name in ("colours.css", "parts.css", "card.css"))
-    return f"{_CELL} {{ color-scheme: light dark; {inner} }} {_THEMES}"
-
-
 def _cell(**shown: Any) -> str:
+    inner = "".join(style(name) for name in ("colours.css", "parts.css", "card.css"))
+    look = f"{_CELL} {{ color-scheme: light dark; {inner} }} {_THEMES}"  # of the notebook around it: light or dark
     nothing = {"articles": [], "compared": [], "alone": [], "more": 0, "session": None, "undrawn": False}
-    looks = {"measured": comparison, "style": Markup(cell_style())}
+    looks = {"measured": comparison, "style": Markup(look)}
     return environment("html").get_template("notebook.html.j2").render(nothing | looks | shown)

@@ -14,8 +14,6 @@ import msgspec
 T = TypeVar("T")
 
 _UNSAFE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
-
-
 _PLAIN = (float, int, bool, type(None))
 """Types of most values of a report, in which there is nothing to clean."""
 
@@ -73,8 +71,6 @@ def no_commands(page: str) -> str:
 
 
 _NOT_PLAIN = re.compile(r"[^\x00-\x7e]|#(?=#\w{0,40}\[)")
-
-
 _CODES = {"#": "\\u0023", "\x7f": "\\u007f"}
 
 

@@ -23,6 +23,7 @@ from advisor.contract import (
 from advisor.facts.names import FACTS
 from advisor.facts.versions import is_untried
 from advisor.report.loss import of_loss_first
+from advisor.report.steps import SOONER, felt, in_short
 from advisor.report.verdict import MAY_BE_LATE, NOTHING_FOUND
 from advisor.views import text
 from advisor.views.addbatch import sentence, slow
@@ -66,7 +67,7 @@ _ANSWERS = {
     "unknown": "not known",
 }
 _WAIT = "waiting for the batch"
-_SOONER, _SHORTER = "each record arrives {} sooner", "{} per batch"
+_SHORTER = "{} per batch"
 _OPEN_IT = (
     "Find out what addBatch spends its time on before changing anything; progress alone does not show it. Bring the "
     "event log or the driver log at INFO (docs/stages.md), or look at a batch's stages in Spark's UI."
@@ -366,7 +367,7 @@ def gain(query: QueryEntry, step: Advice) -> str:
         at_best = after.at_best or after.p99_high is None
         then = f"at best {text.ms(after.p99)}" if at_best else f"{text.ms(after.p99)} to {text.ms(after.p99_high)}"
         return f"{often}p99 of the record latency {text.ms(p99)} → {then}"
-    said = _promised(step.saves_latency_ms, _SOONER, step) or _promised(step.saves_ms, _SHORTER, step)
+    said = _promised(step.saves_latency_ms, SOONER, step) or _promised(step.saves_ms, _SHORTER, step)
     if step.saves_of == "backlog_wait_ms" and (drain := query.metric("drain_ms")).low is not None:
         low, high = text.ms(drain.low), text.ms(drain.high)
         gone = high if low == high else f"{low} to {high}"
@@ -378,11 +379,11 @@ def gain(query: QueryEntry, step: Advice) -> str:
 
 def gain_in_short(step: Advice) -> str:
     """Return what the step saves, without its interval; empty where it promises nothing."""
-    promise = step.saves_latency_ms or step.saves_ms
-    of = _SOONER if step.saves_latency_ms else _SHORTER + " on average" * step.ends_slow_batches
-    said = _promised(promise, of, step)
-    bounded = promise is not None and promise.expected is None
-    return said.partition(" (")[0] + (f", {text.only_bounded(step)}" if bounded and said else "")
+    promise = felt(step)
+    if promise is None or promise.high < 1:
+        return ""
+    of = SOONER if step.saves_latency_ms else _SHORTER + " on average" * step.ends_slow_batches
+    return in_short(promise, of) + (f", {text.only_bounded(step)}" if promise.expected is None else "")
 
 
 def saved_share(query: QueryEntry, step: Advice) -> float | None:
@@ -395,10 +396,10 @@ def _promised(promise: Promise | None, of: str, step: Advice | None = None) -> s
     """Return what a record or a batch gains, by a step or by several; empty below a millisecond."""
     if promise is None or promise.high < 1:
         return ""
+    within = f"{text.ms(promise.low)} to {text.ms(promise.high)}"
     if promise.expected is None:
-        bounded = text.only_bounded(step) if step else "not measured yet"
-        return f"{of.format(f'up to about {text.ms(promise.high)}')} ({bounded})"
-    return f"{of.format(f'about {text.ms(promise.expected)}')} ({text.ms(promise.low)} to {text.ms(promise.high)})"
+        within = text.only_bounded(step) if step else "not measured yet"
+    return f"{in_short(promise, of)} ({within})"
 
 
 def _waits_for_two(step: Advice) -> str:

@@ -68,7 +68,6 @@ def _heading(page: Console, line: str, ruled: bool) -> tuple[int, int]:
 
 
 def _table(names: str, sides: str, *rows: str) -> Table:
-    """Return a table of these lines."""
     named = zip(names[2:-2].split(" | "), sides[1:-1].split("|"), strict=True)
     looks = ({"header": name, "justify": "right" if side.endswith(":") else "left"} for name, side in named)
     return table(([_shown(cell) for cell in row[2:-2].split(" | ")] for row in rows), *looks)
