@@ -52,23 +52,19 @@ def _order(rule: Rule) -> str:
 
 
 def _facts(facts: dict[str, Any]) -> dict[str, Any]:
-    wrong: list[str] = []
-    read = {name: _fact(name, value, wrong) for name, value in facts.items()}
+    wrong, read = list[str](), dict[str, Any]()
+    for name, value in facts.items():
+        try:
+            fact = fact_named(name, place="")
+            if fact.kind == "version" and not isinstance(value, str):
+                wrong.append(f"{name}: write the version in quotes, YAML reads {value!r} as a number")
+            else:
+                read[name] = read_value(fact, "null" if value is None else value_in_words(value), place="")
+        except UsageError as error:
+            wrong.append(str(error))
     if wrong:
         raise ValueError("; ".join(wrong))
     return read
-
-
-def _fact(name: str, value: Any, wrong: list[str]) -> Any:
-    try:
-        fact = fact_named(name, place="")
-        if fact.kind == "version" and not isinstance(value, str):
-            wrong.append(f"{name}: write the version in quotes, YAML reads {value!r} as a number")
-            return None
-        return read_value(fact, "null" if value is None else value_in_words(value), place="")
-    except UsageError as error:
-        wrong.append(str(error))
-        return None
 
 
 class QueryConfig(_Model):

@@ -27,8 +27,6 @@ _LONGEST_FILE = 1 << 40
 """Bytes."""
 _SHORTEST_PIECE = 32
 """Rows; a table of shorter pieces is better copied."""
-
-
 TABLES: Mapping[str, pa.Schema] = {"batches": SCHEMA, "sightings": SIGHTINGS, **SCHEMAS}
 """The tables that reading gives, by name; the last two are empty where stages were not asked for."""
 

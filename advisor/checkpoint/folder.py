@@ -13,8 +13,6 @@ MOST_BYTES: Final = 64 << 20
 """Longest file that is read: offset logs of a thousand partitions have 100 kB."""
 
 WHERE: Final = "give the folder that checkpointLocation names"
-
-
 _DIGITS: Final = 18
 
 

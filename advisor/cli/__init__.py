@@ -44,8 +44,6 @@ Tab completion, in the start file of bash (zsh_source, fish_source for others):
 
 LATENCY_ADVISOR_TRACEBACK=1 in the environment shows where an error came from.
 """
-
-
 _LOG4J = """Print the log4j2 settings with which a Spark driver writes its progress events to a file.
 
 On Spark 4 PySpark's console shows nothing below WARN, whatever its level, so progress has to go to a file. Save what

@@ -10,8 +10,6 @@ from advisor.redaction import redact
 
 Int = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 """An integer that a table's column can hold; anything larger is no count of anything."""
-
-
 _Number = TypeVar("_Number", int, float)
 
 FURTHEST: Final = "maxOffsetsBehindLatest"

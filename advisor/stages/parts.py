@@ -51,8 +51,6 @@ _NOTHING: frozenset[str] = frozenset()
 
 Gap = tuple[float, float]
 _NOBODY = np.iinfo(np.int64).max
-
-
 NO_TIMES = Times(np.empty(0, np.int64), np.empty((0, 2)))
 
 
