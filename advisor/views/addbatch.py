@@ -14,29 +14,25 @@ _SMALLEST = 0.02
 _IN_A_SENTENCE = 5
 
 
-def sentence(query: QueryEntry, width: int | None = None) -> str:
+def sentence(inside: InsideBatch, width: int | None = None) -> str:
     """`addBatch 1.7 s: Delta snapshot 1.1 s in 50 tasks, write 0.3 s`; only as many parts as fit into `width`."""
-    if query.inside is None:
-        return ""
-    longest = sorted(query.inside.parts, key=lambda part: -part.ms)
-    shown = [part for part in longest if part.ms >= _SMALLEST * query.inside.ms][:_IN_A_SENTENCE]
-    said = list(map(_told, shown))
+    said = list(map(_told, _shown(inside)[:_IN_A_SENTENCE]))
     while width and len(said) > 2 and len(", ".join(said)) > width - 20:
         said[-2:] = ["…"]
-    return f"addBatch {text.ms(query.inside.ms)}: {', '.join(said)}"
+    return f"addBatch {text.ms(inside.ms)}: {', '.join(said)}"
+
+
+def _shown(inside: InsideBatch) -> list[BatchPart]:
+    longest = sorted(inside.parts, key=lambda part: -part.ms)
+    return [part for part in longest if part.ms >= _SMALLEST * inside.ms]
 
 
 def rows(query: QueryEntry) -> list[tuple[str, float, float, str]]:
     """(part, ms, share of the whole batch, what it is) of each part of addBatch, the longest first."""
-    if query.inside is None:
+    if (inside := query.inside) is None:
         return []
-    whole = sum(query.budget.values()) or query.inside.ms
-    longest = sorted(query.inside.parts, key=lambda part: -part.ms)
-    return [
-        (label(part), part.ms, part.ms / whole, meaning(part, query.inside))
-        for part in longest
-        if part.ms >= _SMALLEST * query.inside.ms
-    ]
+    whole = sum(query.budget.values()) or inside.ms
+    return [(label(part), part.ms, part.ms / whole, meaning(part, inside)) for part in _shown(inside)]
 
 
 class Bar(NamedTuple):

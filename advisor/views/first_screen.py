@@ -316,7 +316,7 @@ def _drained(found: Capacity) -> str:
 def within_add_batch(query: QueryEntry, width: int | None = None) -> str:
     """Return `of addBatch: state commit 36 %, ...`, or its parts where jobs were seen; empty where nothing is known."""
     if query.inside:
-        return sentence(query, width)
+        return sentence(query.inside, width)
     said = []
     for part in query.screen.within_add_batch:
         at_most = "" if part.share_at_most is None else f" to {100 * part.share_at_most:.0f}"
