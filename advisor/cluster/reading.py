@@ -17,7 +17,7 @@ from advisor.errors import InputError
 from advisor.facts import Sighting
 from advisor.sources import formats, random_access
 from advisor.sources.files import without_collector
-from advisor.sources.formats import driverlog
+from advisor.sources.formats import records
 from advisor.sources.harvest import Buffer, Harvest, Runs, Stretch, places
 from advisor.sources.random_access import Place, opened
 from advisor.sources.scan import Scan, unread
@@ -139,7 +139,7 @@ class _Part:
                 return
             slack *= 2 if high >= end else 1
             high = min(size, high + random_access.STEP, end + slack)
-            kept = min(kept, driverlog.line_of(buffer, resume, 0))
+            kept = min(kept, records.line_of(buffer, resume, 0))
             base, begin = base + kept, resume - kept
             buffer = place.read(base, high)
 

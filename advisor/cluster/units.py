@@ -15,7 +15,7 @@ from advisor.sources.random_access import Place, opened
 
 UNKNOWN_SIZE = -1
 WHOLE = 16 << 20
-"""Bytes of a text that is never divided: in short ones events are looked for everywhere, not only at their marker."""
+"""Bytes of a text that is never divided: a short one may be an export, of which all is needed."""
 OPENING = 64 << 10
 """Bytes that could be read in the time that it takes to open a file."""
 

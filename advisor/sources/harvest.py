@@ -83,9 +83,10 @@ class Runs:
         self._seen[run_id] = seen + 1
         if seen < FIRST_EVENTS or seen % EVERY == 0:
             reach = _REACH.get(seen, BEFORE_AN_EVENT)
-            self._stretches.append((max(self.last_end, start - reach), min(end, start + HEAD_OF_AN_EVENT)))
+            before = max(min(self.last_end, start), start - reach)  # events of two forms are not seen in order
+            self._stretches.append((before, min(end, start + HEAD_OF_AN_EVENT)))
             self._stretches.append((end, end + AFTER_AN_EVENT))
-        self.last_end = end
+        self.last_end = max(self.last_end, end)
 
     def take(self) -> list[tuple[int, int]]:
         """The stretches so far; they are forgotten here."""
@@ -133,7 +134,7 @@ class Harvest:
         self.marked = False
         """Whether a driver's log announced an event."""
         self.spans: list[tuple[int, int]] | None = None
-        """Where records stand that were read, as long as somebody wants to know it."""
+        """Where records stand that were read, kept or not, as long as somebody wants to know it."""
         self.torn: list[tuple[int, str, tuple[str, ...] | None]] | None = None
         """Records that are not whole, as long as they may still be read in another way: what `add_broken` is given."""
         self._moved = 0
@@ -179,12 +180,12 @@ class Harvest:
 
     def add_many(self, events: Sequence[Progress], starts: Sequence[int], ends: Sequence[int]) -> None:
         """Keep events that stand at [start, end) of the window, in order; some hundreds at a time are best."""
+        if self.spans is not None:
+            self.spans += zip(starts, ends, strict=True)
         base, kept = self._window.base, self.kept
         if kept is not None and not all(inside := [base + start in kept for start in starts]):
             events = list(compress(events, inside))
             starts, ends = list(compress(starts, inside)), list(compress(ends, inside))
-        if self.spans is not None:
-            self.spans += zip(starts, ends, strict=True)
         if self.runs is not None:
             for event, start, end in zip(events, starts, ends, strict=True):
                 self.runs.saw(event.run_id, base + start, base + end)
@@ -195,11 +196,11 @@ class Harvest:
 
     def add_partial(self, partial: Partial, start: int, end: int) -> None:
         """Note a record that was read as far as it goes; its event, if it has one, is kept apart from whole ones."""
+        if self.spans is not None:
+            self.spans.append((start, end))
         if not self._keeps(start):
             return
         self.add_broken(start, redact(partial.says), partial.lacks)
-        if self.spans is not None:
-            self.spans.append((start, end))
         if partial.event is None:
             return
         base = self._window.base

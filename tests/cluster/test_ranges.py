@@ -17,7 +17,6 @@ from advisor.batches import SCHEMA, Reading
 from advisor.cluster import engine, reading, units
 from advisor.errors import InputError
 from advisor.sources import files, harvest, random_access
-from advisor.sources.formats import text
 from tests.cluster.apart import judge_apart, read_apart
 from tests.recorded import CASES, as_json, digest
 from tests.sources.formats_made import FORMATS, driver_log, write_all
@@ -29,12 +28,11 @@ SAMPLES = Path(__file__).parents[2] / "sample_progress"
 
 @pytest.fixture(autouse=True, scope="module")
 def divided() -> Iterator[None]:
-    """Short texts are divided too, and then only their marked events are found; ranges are read in small windows."""
+    """Short texts are divided too; ranges are read in small windows."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(units, "WHOLE", 0)
         patch.setattr(random_access, "STEP", 1_500)
         patch.setattr(reading, "SLACK", 500)
-        patch.setattr(text, "MIXED", 0)
         yield
 
 

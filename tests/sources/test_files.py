@@ -7,17 +7,18 @@ import json
 import lzma
 import os
 import random
-import re
 import subprocess
 import sys
 import threading
 import zlib
 from collections.abc import Callable
+from itertools import permutations
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 import advisor
@@ -26,10 +27,11 @@ from advisor.errors import InputError
 from advisor.sources import codecs, files, harvest, opening, paths, random_access
 from advisor.sources.codecs import Source, Torn, blocks
 from advisor.sources.following import Following
-from advisor.sources.formats import driverlog, text
+from advisor.sources.formats import driverlog
 from advisor.sources.harvest import Harvest, Stretch
 from advisor.sources.paths import log_of
 from advisor.views.terminal import report_as_text
+from tests.sources import variants
 from tests.sources.reading import unprivileged
 from tests.sources.variants import VARIANTS, compact, event_log, glued, log, made, pretty, zipped
 
@@ -226,7 +228,7 @@ def test_broken_records_of_a_compressed_event_log_tell_their_lines(tmp_path: Pat
     found = reading(tmp_path, gzip.compress(b"".join(lines), 1), "app.gz", sightings=sightings)
     assert sum(map(len, lines)) > 3 * codecs.BLOCK
     assert [broken.line for broken in found.broken] == [at for at, line in enumerate(lines, 1) if line is torn]
-    assert found.events == 3 and found.duplicates == 3
+    assert found.events == 3 and found.duplicates == 5  # what is torn is read as far as it goes
 
 
 # Paths.
@@ -558,17 +560,55 @@ def test_a_plain_file_in_windows_gives_what_it_gives_in_one(
     assert found.sightings.equals(whole.sightings)
 
 
-@pytest.mark.parametrize(
-    "appended", [log(form=compact, words=""), event_log(), "\n".join(map(pretty, made())).encode()]
-)
-def test_what_another_program_appended_behind_many_lines_is_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, appended: bytes
+FORMS: dict[str, Callable[[Any], str]] = {
+    "driver log": lambda event: f"{LOGGER}Streaming query made progress: {pretty(event)}",
+    "structured log": variants.structured,
+    "event log": variants.in_event_log,
+    "JSON lines": compact,
+    "listener": lambda event: f"{LOGGER}onQueryProgress {pretty(event)}",
+    "Python": repr,
+    "docker": lambda event: json.dumps({"log": compact(event) + "\n", "stream": "stdout"}),
+}
+
+
+@pytest.mark.parametrize("forms", list(permutations(FORMS, 2)), ids=", then ".join)
+@pytest.mark.parametrize("way", ["in turns", "one behind the other", "watched"])
+def test_what_is_read_depends_on_no_other_form_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forms: tuple[str, str], way: str
 ) -> None:
     monkeypatch.setattr(random_access, "STEP", 4_000)
-    monkeypatch.setattr(text, "MIXED", 0)
-    later = re.sub(rb'("batchId" ?: ?)1', rb"\g<1>2", appended)
-    found = reading(tmp_path, log() + b"INFO nothing\n" * 1_000 + later)
-    assert (found.events, found.broken) == (6, ())
+    monkeypatch.setattr(opening, "IN_CACHE", 4_000)
+    events = made(20)
+    given = [forms[at % 2 if way == "in turns" else at // 10] for at in range(20)]
+    other = f"{LOGGER}nothing\n" * (200 if way == "watched" else 20)
+    pieces = [f"{other}{FORMS[form](event)}\n" for form, event in zip(given, events, strict=True)]
+    if way != "watched":
+        found = reading(tmp_path, "".join(pieces).encode())
+    else:
+        path = Path(written(tmp_path, pieces[0].encode()))
+        following = Following([str(path)])
+        for piece in pieces[1:]:
+            following.poll()
+            with path.open("a") as log:
+                log.write(piece)
+        following.poll()
+        found = following.reading()
+        following.close()
+    assert (found.batches["batch_id"].to_pylist(), found.broken) == ([event["batchId"] for event in events], ())
+
+
+@pytest.mark.parametrize(("torn", "cut"), [(1, 30), (2, 150), (2, -300)])
+@pytest.mark.parametrize("behind", ["event", "task"])
+def test_of_two_lines_torn_into_one_the_whole_one_is_read_and_the_other_named(
+    tmp_path: Path, torn: int, cut: int, behind: str
+) -> None:
+    lines = event_log().decode().splitlines()
+    between = [lines[1]] if behind == "task" and torn > 1 else []
+    lines[torn : torn + 2] = [lines[torn][:cut] + "\n".join([*between, lines[torn + 1]])]
+    found = reading(tmp_path, "\n".join(lines).encode())
+    batches = [event["batchId"] for event in made()]
+    assert found.batches.filter(pc.is_null(found.batches["partial"]))["batch_id"].to_pylist() == batches[torn - 1 :]
+    assert len(found.broken) == 1
 
 
 def test_a_compressed_log_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

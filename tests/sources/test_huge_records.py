@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from advisor.sources import files, opening, random_access
-from advisor.sources.formats import driverlog, eventlog, lines, records, text
+from advisor.sources.formats import driverlog, eventlog, lines, records
 
 MARK = "26/03/01 00:00:00 INFO MicroBatchExecution: Streaming query made progress: "
 SMALLER = {
     (random_access, "STEP"): 16_000, (opening, "WINDOW"): 16_000, (opening, "LATER"): 4_000,
     (opening, "IN_CACHE"): 1_000, (opening, "BEFORE"): 64, (opening, "LONGEST_RECORD"): 40_000,
     (lines, "LONGEST_EVENT"): 32_000, (records, "LONGEST_EVENT"): 32_000, (records, "LONGEST_PIECE"): 1_000,
-    (driverlog, "LONGEST_EVENT"): 32_000, (eventlog, "LONGEST_EVENT"): 32_000, (text, "MIXED"): 16_000,
+    (driverlog, "LONGEST_EVENT"): 32_000, (eventlog, "LONGEST_EVENT"): 32_000,
 }  # fmt: skip
 FORMS: dict[str, Callable[[list[str]], str]] = {
     "json lines": lambda events: "\n".join([*events, ""]),

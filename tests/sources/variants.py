@@ -88,13 +88,18 @@ def of_event_log(event: Event) -> Event:
 
 def event_log() -> bytes:
     """An event log from Spark 2.1 on."""
-    name = "org.apache.spark.sql.streaming.StreamingQueryListener$QueryProgressEvent"
     start, task = (
         '{"Event":"SparkListenerLogStart","Spark Version":"4.3.0"}',
         '{"Event":"SparkListenerTaskEnd","Stage ID":1}',
     )
-    lines = [start, task, *(compact({"Event": name, "progress": of_event_log(event)}) for event in made()), task]
+    lines = [start, task, *map(in_event_log, made()), task]
     return ("\n".join(lines) + "\n").encode()
+
+
+def in_event_log(event: Event) -> str:
+    """An event's line there."""
+    name = "org.apache.spark.sql.streaming.StreamingQueryListener$QueryProgressEvent"
+    return compact({"Event": name, "progress": of_event_log(event)})
 
 
 def notebook() -> bytes:

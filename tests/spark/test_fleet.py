@@ -17,7 +17,6 @@ from advisor.cluster import WHOLE, inputs, judge, units
 from advisor.errors import InputError, UsageError
 from advisor.report import Asked
 from advisor.report.assemble import report_on
-from advisor.sources.formats import text
 from tests.sources.formats_made import write_all
 
 pytestmark = [
@@ -45,9 +44,8 @@ def formats(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def divided(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Short texts are divided too, and then only their marked events are found."""
+    """Short texts are divided too."""
     monkeypatch.setattr(units, "WHOLE", 0)
-    monkeypatch.setattr(text, "MIXED", 0)
 
 
 def plain(report: api.Report) -> Any:

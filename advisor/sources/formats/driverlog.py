@@ -13,8 +13,7 @@ import msgspec
 from advisor.batches import FRESH_EVENTS
 from advisor.progress import UNUSUAL, Broken, Progress, decode, decode_usual
 from advisor.sources.envelopes import unwrapped
-from advisor.sources.formats import records
-from advisor.sources.formats.records import LONGEST_EVENT, find_events, has_anchor, keep, keep_early
+from advisor.sources.formats.records import LONGEST_EVENT, find_events, has_anchor, keep, keep_early, line_of
 from advisor.sources.harvest import Buffer, Harvest, find, places
 
 MARKER = b"made progress:"
@@ -35,9 +34,8 @@ def marks_events(buffer: Buffer, begin: int) -> bool:
 
 
 def begins(buffer: Buffer, start: int) -> int:
-    """Where the last marker before `start` stands, whose event may reach on; `start` without one."""
-    before = buffer.rfind(MARKER, 0, start + _MARKER_SIZE - 1)
-    return before if before >= 0 else start
+    """Where the last marker before `start` stands, whose event may reach on; without one an event without it may."""
+    return max(0, buffer.rfind(MARKER, 0, start + _MARKER_SIZE - 1))
 
 
 def read(buffer: Buffer, begin: int, final: bool, harvest: Harvest) -> int:
@@ -47,8 +45,6 @@ def read(buffer: Buffer, begin: int, final: bool, harvest: Harvest) -> int:
     processor's cache. No event reaches the next marker.
     """
     stretches = list(pairwise([*places(buffer, MARKER, begin), len(buffer)]))
-    if not stretches and harvest.kept is None and find(buffer, b'"durationMs', begin) >= 0:
-        return records.read(buffer, begin, final, harvest)  # what another program appended
     at = 0
     while at < len(stretches):
         some = stretches[at : at + FRESH_EVENTS]
@@ -163,12 +159,6 @@ def _read_loose(buffer: Buffer, line: int, position: int, limit: int, whole: boo
         keep(found._replace(start=min(position, found.start)), harvest)
         return max(stop, found.end)
     return stop
-
-
-def line_of(buffer: Buffer, position: int, begin: int) -> int:
-    """Where the line begins that holds the position, in the last megabyte before it and from `begin` on."""
-    start = max(begin, position - (1 << 20))
-    return max(start, buffer.rfind(b"\n", start, position) + 1)
 
 
 _KEY = b'"streaming_query_progress"'

@@ -13,7 +13,7 @@ from advisor.batches import FRESH_EVENTS
 from advisor.progress import UNUSUAL, Broken, Progress, from_object
 from advisor.progress.shapes import with_totals
 from advisor.sources.formats.driverlog import MARKER
-from advisor.sources.formats.records import LONGEST_EVENT
+from advisor.sources.formats.records import LONGEST_EVENT, read_among
 from advisor.sources.harvest import Buffer, Harvest, find, places
 
 _EVENT_LOG = re.compile(
@@ -30,8 +30,9 @@ _RUN = re.compile(rb"runId = ([0-9a-f-]{36})")
 _PROGRESS = b"StreamingQueryListener$QueryProgress"
 _BEFORE_ITS_NAME = re.compile(rb'\{"Event":"[^"]{0,100}')
 _MOST_BEFORE = len(_EVENT) + 101
-"""Bytes before that name, with the end of the line before."""
+"""Bytes before that name."""
 _DURATIONS = b'"durationMs"'
+_CUT = "a line of an event log, cut off by the one behind it"
 
 
 class _Line(msgspec.Struct):
@@ -49,25 +50,40 @@ def matches(head: bytes) -> bool:
 
 def read(buffer: Buffer, begin: int, final: bool, harvest: Harvest) -> int:
     """Harvest the progress events of an event log; where to go on once more of the file is there."""
+    return read_among(_read_own, buffer, begin, final, harvest)
+
+
+def _read_own(buffer: Buffer, begin: int, final: bool, harvest: Harvest) -> int:
     last = max(begin, buffer.rfind(b"\n", begin) + 1)
     end = last if not final and len(buffer) - last < LONGEST_EVENT else len(buffer)
     lines = _progress_lines(buffer, begin, end)
+    before = begin
     while some := list(islice(lines, FRESH_EVENTS)):
+        for start, stop in some:
+            if start > before and not buffer[start - 1 : start].isspace():
+                harvest.add_broken(max(before, buffer.rfind(b"\n", before, start) + 1), _CUT)
+            before = stop
         _read_lines(buffer, some, harvest)
     return end
 
 
 def _progress_lines(buffer: Buffer, begin: int, end: int) -> Iterator[tuple[int, int]]:
-    """Where lines of progress begin, and where they end or are too long for an event."""
-    at = find(buffer, _PROGRESS, begin, end)
+    """Where progress begins, and where its line ends, is too long for an event, or goes on with another event."""
+    at = _next_progress(buffer, begin, begin, end)
     while at >= 0:
-        stop = find(buffer, b"\n", at, end)
-        stop = end if stop < 0 else stop
-        near = max(begin, at - _MOST_BEFORE)
-        line = max(near, buffer.rfind(b"\n", near, at) + 1)
-        if _BEFORE_ITS_NAME.fullmatch(buffer, line, at):  # type: ignore[arg-type]
-            yield line, min(stop, line + LONGEST_EVENT)
-        at = find(buffer, _PROGRESS, stop, end)
+        start, at = at, _next_progress(buffer, begin, at + _MOST_BEFORE, end)
+        stop = find(buffer, b"\n", start, end if at < 0 else at)
+        stop = stop if stop >= 0 else end if at < 0 else at
+        yield start, min(stop, start + LONGEST_EVENT)
+
+
+def _next_progress(buffer: Buffer, begin: int, at: int, end: int) -> int:
+    while (at := find(buffer, _PROGRESS, at, end)) >= 0:
+        start = buffer.rfind(_EVENT, max(begin, at - _MOST_BEFORE), at)
+        if start >= 0 and _BEFORE_ITS_NAME.fullmatch(buffer, start, at):  # type: ignore[arg-type]
+            return start
+        at += len(_PROGRESS)
+    return -1
 
 
 def _read_lines(buffer: Buffer, lines: Sequence[tuple[int, int]], harvest: Harvest) -> None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from bisect import bisect_left
-from collections.abc import Iterator
+from bisect import bisect, bisect_left
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import islice, takewhile
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from advisor.progress import Broken, Partial, Progress, decode, from_object
 from advisor.progress.decoding import is_event
 from advisor.progress.partial import Fragment, of_fragment
-from advisor.sources.harvest import Buffer, Harvest
+from advisor.sources.harvest import Buffer, Harvest, find
 
 LONGEST_EVENT = 32 << 20
 """Bytes of one event; a thousand Kafka partitions make a tenth of a megabyte."""
@@ -28,6 +28,12 @@ _REACH = 256 << 10
 _ANCHORS_INSIDE = 8
 _DEEPEST = 4
 _BRACES_BACK = 8
+_SHORTEST = 64
+"""Bytes of the shortest text that is an event."""
+_LONGEST_HEAD = 16 << 10
+"""Bytes of an event before its durations, which may stand at the end of what is read."""
+Own = Callable[[Buffer, int, bool, Harvest], int]
+"""What reads the events of one form, as the formats do."""
 
 _WORD = b"durationM"
 _RUN_KEY = b'"runId"'
@@ -109,6 +115,49 @@ def read(buffer: Buffer, begin: int, final: bool, harvest: Harvest) -> int:
     resume = end if final else max(last, end - LONGEST_PIECE)
     note_torn(buffer, last, resume, harvest)
     return resume
+
+
+def read_among(own: Own, buffer: Buffer, begin: int, final: bool, harvest: Harvest) -> int:
+    """Harvest what `own` finds, and between that events of any other form; return where to go on."""
+    harvest.spans, harvest.torn = [], []
+    resume = own(buffer, begin, final, harvest)
+    spans, torn, harvest.spans, harvest.torn = harvest.spans, harvest.torn, None, None
+    gaps = list(zip([begin, *(end for _, end in spans)], [*(start for start, _ in spans), resume], strict=True))
+    cut = sorted(start for start, *_ in torn)
+    last = max([begin, *(end for _, end in spans), *(start + 1 for start in cut)])
+    others: list[tuple[int, int]] = []
+    again = -1
+    for low, high in gaps:
+        if high - low < _SHORTEST or find(buffer, _WORD, low, high) < 0:
+            continue
+        for found in find_events(buffer, low, high):
+            if high == resume and not final and found.open and high - found.start < LONGEST_EVENT:
+                again = found.again
+                break
+            line = buffer.rfind(b"\n", low, found.start) + 1 or low
+            part = found.partial
+            if found.event is not None or (part and part.event is not None):
+                others.append((line, found.end))
+            elif not part or not found.open or bisect_left(cut, line) < bisect_left(cut, found.end):
+                continue  # it is no event, or named as torn
+            keep(found, harvest)
+            last = max(last, found.end)
+    if again >= 0:
+        resume = again
+    elif not final:
+        last = buffer.find(b"\n", last, resume) + 1 or last
+        resume = line_of(buffer, max(last, resume - _LONGEST_HEAD), last)
+    starts, ends = [start for start, _ in others], [0, *(end for _, end in others)]
+    for start, reason, lacks in torn:
+        if start < resume and (lacks is not None or start >= ends[bisect(starts, start)]):
+            harvest.add_broken(start, reason, lacks)
+    return resume
+
+
+def line_of(buffer: Buffer, position: int, begin: int) -> int:
+    """Where the line begins that holds the position, in the last megabyte before it and from `begin` on."""
+    start = max(begin, position - (1 << 20))
+    return max(start, buffer.rfind(b"\n", start, position) + 1)
 
 
 def keep(found: Found, harvest: Harvest) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect
 from collections.abc import Iterator
 from itertools import islice
 
@@ -12,8 +11,6 @@ from advisor.sources.formats import driverlog, records
 from advisor.sources.harvest import MOST_BROKEN, Buffer, Harvest, places
 from advisor.sources.sightings.query import LATE, late_batch
 
-MIXED = 16 << 20
-"""Bytes of a text that is searched for events without marker even though it has some with it."""
 MARK = b" spent"
 _BEFORE, _AFTER, _AROUND = 300, 60, 4096
 _CLOCK = re.compile(
@@ -22,7 +19,7 @@ _CLOCK = re.compile(
 
 
 def read(buffer: Buffer, begin: int, final: bool, harvest: Harvest) -> int:
-    """Harvest a text; once a marked event was seen the others are expected to be marked, too."""
+    """Harvest a text: what is read depends on no marker, but with some of them it is read faster."""
     harvest.marked = harvest.marked or driverlog.marks_events(buffer, begin)
     if not harvest.marked:
         resume = records.read(buffer, begin, final, harvest)
@@ -30,30 +27,7 @@ def read(buffer: Buffer, begin: int, final: bool, harvest: Harvest) -> int:
         harvest.overruns += islice(found, MOST_BROKEN - len(harvest.overruns))
         return resume
     harvest.overruns.clear()  # the progress itself shows it
-    if harvest.base or begin or not final or len(buffer) > MIXED:
-        return driverlog.read(buffer, begin, final, harvest)
-    return _read_mixed(buffer, harvest)
-
-
-def _read_mixed(buffer: Buffer, harvest: Harvest) -> int:
-    """Read a short text, in which events may stand without the marker, too."""
-    harvest.spans, harvest.torn = [], []
-    resume = driverlog.read(buffer, 0, True, harvest)
-    spans, harvest.spans = harvest.spans, None
-    read: list[tuple[int, int]] = []
-    for begin, end in zip([0, *(end for _, end in spans)], [*(start for start, _ in spans), len(buffer)], strict=True):
-        for found in records.find_events(buffer, begin, end):
-            if found.event is not None:
-                harvest.add(found.event, found.start, found.end)
-                read.append((buffer.rfind(b"\n", 0, found.start) + 1, found.end))
-            elif found.partial is not None and found.partial.event is not None:
-                harvest.add_partial(found.partial, found.start, found.end)
-    torn, harvest.torn = harvest.torn, None
-    starts, ends = [start for start, _ in read], [0, *(end for _, end in read)]
-    for start, reason, lacks in torn:
-        if lacks is not None or start >= ends[bisect(starts, start)]:
-            harvest.add_broken(start, reason, lacks)
-    return resume
+    return records.read_among(driverlog.read, buffer, begin, final, harvest)
 
 
 def overruns(buffer: Buffer, begin: int, end: int, file: str, base: int) -> Iterator[Overrun]:
