@@ -15,6 +15,7 @@ import pytest
 
 import advisor
 from advisor.batches import SCHEMA
+from advisor.sources import files
 from advisor.sources.harvest import Stretch
 from advisor.sources.stages.driverlog import DriverLog
 from advisor.sources.stages.loggedjobs import Moment, packed
@@ -366,7 +367,8 @@ def test_lines_of_a_pattern_layout() -> None:
         "{time} {level} org.apache.spark.{name}: ", "{time} {level} o.a.s.{name} - ", "{time} {level:5} {name}:42: ",
         "{time} {level} [{thread}] {name}: ", "[{thread}] {time} {level} {name}: ", "{level}|{name:16}|",
         "{time} [{thread}] {level:5} {name}: ", "{time} {level:5} scheduler.{name}: [{thread}]: ",
-        "pod-7 {time} [{level}] {name} - ",
+        "pod-7 {time} [{level}] {name} - ", "{time} {level} {thread} {name}: ", "{time} {thread} {level} {name}: ",
+        "{time} {level:5} {thread} org.apache.spark.{name} - ", "{time}|{level}|{thread:.15}|{name}|",
     ],
 )  # fmt: skip
 def test_lines_in_which_names_stand_in_no_column(layout: str) -> None:
@@ -383,6 +385,14 @@ def test_lines_in_which_names_stand_in_no_column(layout: str) -> None:
     )
     wanted = [(name, message.encode()) for _, _, name, message in written if name in ("DAGScheduler", "DeltaSink")]
     assert lines(text.encode()) == wanted
+
+
+def test_a_layout_that_is_not_known_is_named(tmp_path: Path) -> None:
+    behind = re.sub(r"(?m)^(\S+ \S+ INFO )(\w+): (.*[^{\n])$", r"\1\3 (\2)", unpacked(COUNTED).decode())
+    (tmp_path / "driver.log").write_text(behind)
+    found = files.read([tmp_path], stages=True)
+    assert not len(found.inside["stages"])
+    assert ["layout of its lines is not known" in one.reason for one in found.broken] == [True]
 
 
 def test_a_thread_whose_name_holds_brackets() -> None:

@@ -36,6 +36,11 @@ class DriverLog(Applications):
         self._doubled = False
         """Whether two appenders wrote each line of the log."""
 
+    @property
+    def unknown(self) -> bool:
+        """Whether the layout of its lines is not known."""
+        return self._lines.unknown
+
     def read(self, window: Stretch, resume: int, file: str) -> None:
         """Read the lines of a window of this file up to `resume`."""
         moment, lines = self._now.moment, self._lines

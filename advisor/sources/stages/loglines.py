@@ -20,11 +20,16 @@ CONTEXT, BEGINS = "SparkContext", b"Running Spark version"
 _BEGINS = re.compile(BEGINS + rb"(?<!Executor: %b)(?<!Executor - %b)(?![^\n]{0,80}\"Executor\")" % (BEGINS, BEGINS))
 _GAP = 4096
 """Bytes without a wanted line in which an application may begin."""
-_BEFORE = re.compile(rb"[^{[]{0,200}?(?: |^)[A-Z]{4,5} +(?=DAGScheduler: [^[])")
-"""What stands before the name in Spark's own layouts, in which all names begin in one column."""
+_THREAD = rb"[a-z-]{0,9}scheduler-e[a-z-]{0,9} *"
+"""The thread that begins jobs, as far as a layout writes its name."""
+_BEFORE = re.compile(
+    rb"(?![^{[]{0,200}?%b)[^{[]{0,200}?(?: |^)[A-Z]{4,5} +(?=DAGScheduler: (?!\[|Job ))" % _THREAD[:-2]
+)
+"""What stands before the name in Spark's own layouts, in which all names begin in one column: no thread does."""
 _HEAD_OF_JOB = re.compile(rb"[^{]{0,200}?DAGScheduler\W[^{]{0,200}?(?=Got (?:map stage )?job \d)")
 _FORMS = {
     rb"\[[^]]{0,300}\]": rb"\[[^][\n]{0,300}(?:\[[^][\n]{0,300}\][^][\n]{0,300}){0,3}\]",
+    _THREAD: rb"[^\n]{1,300}?",
     rb"[\w$.]{0,200}DAGScheduler *": rb"(?:[\w$]{1,100}\.){0,20}([\w$]{1,200}) {0,40}",
     rb"[A-Za-z]+ *": rb"[A-Za-z]{1,20} {0,40}",
     rb"\d+": rb"\d{1,20}",
@@ -72,6 +77,12 @@ class LogLines:
         """What stands before the message, where names do not begin in one column."""
         self._before = 0
         """Lines of the log that were read."""
+        self._strange = False
+
+    @property
+    def unknown(self) -> bool:
+        """Whether jobs begin in the log, and no line showed where its lines name their classes."""
+        return self._strange and not self._names
 
     def read(self, window: Stretch, resume: int, file: int) -> Iterator[Line]:
         """Yield the wanted lines between the window's `begin` and `resume`; `file`: the file's number in its log."""
@@ -122,6 +133,7 @@ class LogLines:
             form = _PART.sub(lambda part: _FORM[part.lastindex or 0] or re.escape(part[0]), found[0])
             self._column, head = 0, re.compile(b"(?m)^" + form)
         else:
+            self._strange = self._strange or b"Got job " in line
             return
         self._head, self.clock, self._unsure = head, Clock(line), False
         names = {name: f'"{name}'[-_LETTERS:] if structured else f"{name}: "[:_LETTERS] for name in self._loggers}

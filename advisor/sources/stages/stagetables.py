@@ -18,6 +18,7 @@ from advisor.stages import Rows, Work
 
 _PIECE = 2048
 """So many jobs and stages of a log are held before those that are over become rows."""
+_STRANGE = "its jobs, stages and tasks are left out: the layout of its lines is not known; %c{1}: %m is read"
 
 
 @dataclass
@@ -77,6 +78,8 @@ class StageTables:
         """
         left = [one for one in self._logs.values() if one.name not in self._lost]
         works = [work for one in left for work in self._finished(one, events)]
+        strange = [one.name for one in left if isinstance(one.reader, DriverLog) and one.reader.unknown]
+        self.broken += [Broken(log, 0, 0, _STRANGE) for log in strange]
         if left and all(one.left is not None for one in left):
             batches = deduplicate(pa.concat_tables([one.events(events) for one in left]))[0]
         try:
