@@ -367,7 +367,8 @@ def test_lines_of_a_pattern_layout() -> None:
         "{time} {level} org.apache.spark.{name}: ", "{time} {level} o.a.s.{name} - ", "{time} {level:5} {name}:42: ",
         "{time} {level} [{thread}] {name}: ", "[{thread}] {time} {level} {name}: ", "{level}|{name:16}|",
         "{time} [{thread}] {level:5} {name}: ", "{time} {level:5} scheduler.{name}: [{thread}]: ",
-        "pod-7 {time} [{level}] {name} - ", "{time} {level} {thread} {name}: ", "{time} {thread} {level} {name}: ",
+        "pod-7 {time} [{level}] {name} - ", "[pod/a/b] {time} {level} [{thread}] {name}: ",
+        "{time} {level} {thread} {name}: ", "{time} {thread} {level} {name}: ",
         "{time} {level:5} {thread} org.apache.spark.{name} - ", "{time}|{level}|{thread:.15}|{name}|",
     ],
 )  # fmt: skip
@@ -388,7 +389,7 @@ def test_lines_in_which_names_stand_in_no_column(layout: str) -> None:
 
 
 def test_a_layout_that_is_not_known_is_named(tmp_path: Path) -> None:
-    behind = re.sub(r"(?m)^(\S+ \S+ INFO )(\w+): (.*[^{\n])$", r"\1\3 (\2)", unpacked(COUNTED).decode())
+    behind = re.sub(r"(?m)^(\S+ \S+ [A-Z]+ )(\w+): (.*[^{\n])$", r"\1\3 (\2)", unpacked(COUNTED).decode())
     (tmp_path / "driver.log").write_text(behind)
     found = files.read([tmp_path], stages=True)
     assert not len(found.inside["stages"])

@@ -19,6 +19,8 @@ from advisor.sources.harvest import Buffer, Harvest, find, places
 MARKER = b"made progress:"
 _MARKER_SIZE = len(MARKER)
 _PRETTY = re.compile(rb' \{\r?\n  "')
+_PREFIXED = re.compile(rb' \{(\r?\n[^\n"{}]{1,200})  "')
+"""How an event begins of which each line stands behind the same words, as those of a pod."""
 _FEW_LINES = 64 << 10
 _EARLY = "cut off: it ends before its durations"
 _OPENS = re.compile(
@@ -84,6 +86,11 @@ def _read_unusual(buffer: Buffer, position: int, following: int, final: bool, ha
     start, size = position + _MARKER_SIZE, len(buffer)
     if not _OPENS.match(buffer[start : start + 256]):
         return start
+    if prefix := _PREFIXED.match(buffer[start : start + 256]):
+        end = find(buffer, closing := prefix[1] + b"}", start, min(following, start + LONGEST_EVENT)) + len(closing)
+        with suppress(*UNUSUAL):
+            harvest.add(decode_usual(buffer[start : max(start, end)].replace(prefix[1], b"\n")), position, end)
+            return end
     limit = min(size if following == size else line_of(buffer, following, start), position + LONGEST_EVENT)
     whole = final or limit < size
     closing = b"\n}" if _PRETTY.match(buffer[start : start + 8]) else b"\n"

@@ -23,7 +23,8 @@ _GAP = 4096
 _THREAD = rb"[a-z-]{0,9}scheduler-e[a-z-]{0,9} *"
 """The thread that begins jobs, as far as a layout writes its name."""
 _BEFORE = re.compile(
-    rb"(?![^{[]{0,200}?%b)[^{[]{0,200}?(?: |^)[A-Z]{4,5} +(?=DAGScheduler: (?!\[|Job ))" % _THREAD[:-2]
+    rb"(?:\[pod/[^]\n]{1,200}\] )?(?![^{[]{0,200}?%b)[^{[]{0,200}?(?: |^)[A-Z]{4,5} +(?=DAGScheduler: (?!\[|Job ))"
+    % _THREAD[:-2]
 )
 """What stands before the name in Spark's own layouts, in which all names begin in one column: no thread does."""
 _HEAD_OF_JOB = re.compile(rb"[^{]{0,200}?DAGScheduler\W[^{]{0,200}?(?=Got (?:map stage )?job \d)")
