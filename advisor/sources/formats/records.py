@@ -32,8 +32,6 @@ _SHORTEST = 64
 """Bytes of the shortest text that is an event."""
 _LONGEST_HEAD = 16 << 10
 """Bytes of an event before its durations, which may stand at the end of what is read."""
-Own = Callable[[Buffer, int, bool, Harvest], int]
-"""What reads the events of one form, as the formats do."""
 
 _WORD = b"durationM"
 _RUN_KEY = b'"runId"'
@@ -117,7 +115,9 @@ def read(buffer: Buffer, begin: int, final: bool, harvest: Harvest) -> int:
     return resume
 
 
-def read_among(own: Own, buffer: Buffer, begin: int, final: bool, harvest: Harvest) -> int:
+def read_among(
+    own: Callable[[Buffer, int, bool, Harvest], int], buffer: Buffer, begin: int, final: bool, harvest: Harvest
+) -> int:
     """Harvest what `own` finds, and between that events of any other form; return where to go on."""
     harvest.spans, harvest.torn = [], []
     resume = own(buffer, begin, final, harvest)

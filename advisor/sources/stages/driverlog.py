@@ -31,19 +31,14 @@ class DriverLog(Applications):
     def __init__(self, log: str) -> None:
         self._log = log
         super().__init__(_Application(log))
-        self._lines = LogLines((CONTEXT, *self._now.readers), {CONTEXT: {b"Runn"}, **BEGINNINGS})
+        self.lines = LogLines((CONTEXT, *self._now.readers), {CONTEXT: {b"Runn"}, **BEGINNINGS})
         self._before = b""
         self._doubled = False
         """Whether two appenders wrote each line of the log."""
 
-    @property
-    def unknown(self) -> bool:
-        """Whether the layout of its lines is not known."""
-        return self._lines.unknown
-
     def read(self, window: Stretch, resume: int, file: str) -> None:
         """Read the lines of a window of this file up to `resume`."""
-        moment, lines = self._now.moment, self._lines
+        moment, lines = self._now.moment, self.lines
         for logger, text, message, number, place in lines.read(
             window, resume, self._files.setdefault(file, len(self._files))
         ):

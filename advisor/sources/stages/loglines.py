@@ -78,12 +78,8 @@ class LogLines:
         """What stands before the message, where names do not begin in one column."""
         self._before = 0
         """Lines of the log that were read."""
-        self._strange = False
-
-    @property
-    def unknown(self) -> bool:
+        self.unknown = False
         """Whether jobs begin in the log, and no line showed where its lines name their classes."""
-        return self._strange and not self._names
 
     def read(self, window: Stretch, resume: int, file: int) -> Iterator[Line]:
         """Yield the wanted lines between the window's `begin` and `resume`; `file`: the file's number in its log."""
@@ -134,9 +130,9 @@ class LogLines:
             form = _PART.sub(lambda part: _FORM[part.lastindex or 0] or re.escape(part[0]), found[0])
             self._column, head = 0, re.compile(b"(?m)^" + form)
         else:
-            self._strange = self._strange or b"Got job " in line
+            self.unknown = self.unknown or (not self._names and b"Got job " in line)
             return
-        self._head, self.clock, self._unsure = head, Clock(line), False
+        self._head, self.clock, self._unsure, self.unknown = head, Clock(line), False, False
         names = {name: f'"{name}'[-_LETTERS:] if structured else f"{name}: "[:_LETTERS] for name in self._loggers}
         self._names = {letters.encode(): name for name, letters in names.items()}
 

@@ -78,7 +78,7 @@ class StageTables:
         """
         left = [one for one in self._logs.values() if one.name not in self._lost]
         works = [work for one in left for work in self._finished(one, events)]
-        strange = [one.name for one in left if isinstance(one.reader, DriverLog) and one.reader.unknown]
+        strange = [one.name for one in left if isinstance(one.reader, DriverLog) and one.reader.lines.unknown]
         self.broken += [Broken(log, 0, 0, _STRANGE) for log in strange]
         if left and all(one.left is not None for one in left):
             batches = deduplicate(pa.concat_tables([one.events(events) for one in left]))[0]
