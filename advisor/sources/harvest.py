@@ -83,10 +83,9 @@ class Runs:
         self._seen[run_id] = seen + 1
         if seen < FIRST_EVENTS or seen % EVERY == 0:
             reach = _REACH.get(seen, BEFORE_AN_EVENT)
-            before = max(min(self.last_end, start), start - reach)  # events of two forms are not seen in order
-            self._stretches.append((before, min(end, start + HEAD_OF_AN_EVENT)))
-            self._stretches.append((end, end + AFTER_AN_EVENT))
-        self.last_end = max(self.last_end, end)
+            before = max(min(self.last_end, start), start - reach)
+            self._stretches += [(before, min(end, start + HEAD_OF_AN_EVENT)), (end, end + AFTER_AN_EVENT)]
+        self.last_end = max(self.last_end, end)  # events of two forms do not come in order
 
     def take(self) -> list[tuple[int, int]]:
         """The stretches so far; they are forgotten here."""

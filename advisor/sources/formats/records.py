@@ -126,25 +126,21 @@ def read_among(
     cut = sorted(start for start, *_ in torn)
     last = max([begin, *(end for _, end in spans), *(start + 1 for start in cut)])
     others: list[tuple[int, int]] = []
-    again = -1
     for low, high in gaps:
         if high - low < _SHORTEST or find(buffer, _WORD, low, high) < 0:
             continue
         for found in find_events(buffer, low, high):
             if high == resume and not final and found.open and high - found.start < LONGEST_EVENT:
-                again = found.again
+                resume, final = found.again, True
                 break
             line = buffer.rfind(b"\n", low, found.start) + 1 or low
-            part = found.partial
-            if found.event is not None or (part and part.event is not None):
+            if found.event or (found.partial and found.partial.event):
                 others.append((line, found.end))
-            elif not part or not found.open or bisect_left(cut, line) < bisect_left(cut, found.end):
+            elif not found.partial or not found.open or bisect_left(cut, line) < bisect_left(cut, found.end):
                 continue  # it is no event, or named as torn
             keep(found, harvest)
             last = max(last, found.end)
-    if again >= 0:
-        resume = again
-    elif not final:
+    if not final:
         last = buffer.find(b"\n", last, resume) + 1 or last
         resume = line_of(buffer, max(last, resume - _LONGEST_HEAD), last)
     starts, ends = [start for start, _ in others], [0, *(end for _, end in others)]
