@@ -237,10 +237,11 @@ def _keys(table: pa.Table) -> list[np.ndarray]:
 
 
 def _lacking(table: pa.Table) -> np.ndarray:
-    """How many phases and lists each row lacks."""
+    """How many phases, lists and named parts each row lacks."""
+    named = _numbers(pc.count_substring(table["partial"].cast(pa.string()), ","))
     missing = [pc.is_null(table[column.name]) for column in PHASES if column.name in table.column_names]
     empty = [pc.less(pc.list_value_length(table[name]), 1) for name in _LISTS if name in table.column_names]
-    lacking: np.ndarray = sum((_numbers(each.cast(pa.int8())) for each in (*missing, *empty)), np.zeros(len(table)))
+    lacking: np.ndarray = sum((_numbers(each.cast(pa.int8())) for each in (*missing, *empty)), named)
     return lacking
 
 

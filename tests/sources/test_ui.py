@@ -820,11 +820,29 @@ class TestWatching:
         found, expected = watched.reading(), clean.reading()
         assert found.gone_since is None
         assert found.from_ui == expected.from_ui
+        assert found.batches["partial"].to_pylist() == expected.batches["partial"].to_pylist()
         assert {name: len(rows) for name, rows in found.inside.items()} == {
             name: len(rows) for name, rows in expected.inside.items()
         }
         facts = [{(row["log"], row["fact"]) for row in each.sightings.to_pylist()} for each in (found, expected)]
         assert facts[0] >= facts[1]
+
+    def test_an_answer_about_some_executions_that_fails_costs_no_other_batch_its_state(
+        self, answers: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("advisor.sources.ui.driver._AT_A_TIME", 38)
+        (asked,) = (path for path in answers if "details=true&planDescription=false" in path)
+        some, others = (asked.replace("offset=1&length=76", f"offset={first}&length=38") for first in (1, 39))
+        answers |= {
+            some: lambda handler: body(handler, "busy", 503),
+            others: json.dumps(json.loads(answers[asked])[38:]),
+        }
+        with serving(answers) as served:
+            driver = Driver(web.Server(served.address))
+            with pytest.raises(InputError, match="503"):
+                driver.look()
+        rows = [row for row in driver.reading().batches.to_pylist() if row["operators"]]
+        assert {"stateOperators" in row["partial"] for row in rows} == {False, True}
 
     def test_a_driver_that_is_gone_and_comes_back(self, answers: dict[str, Any]) -> None:
         with serving(answers) as served:

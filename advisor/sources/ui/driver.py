@@ -72,6 +72,8 @@ class Driver:
         self._seen: dict[str, set[str]] = {}
         """When the batches began that the page of each run showed last: none comes back to a page that it left."""
         self._taken = 0
+        self._bare: list[Event] = []
+        """Batches of the last look without their state operators: one more look asks for them."""
         self._facts: dict[tuple[str, str | None, str], Sighting] = {}
         self._learned: set[str] = set()
         self._ended: dict[str, datetime] = {}
@@ -121,14 +123,16 @@ class Driver:
         shown, seen = {run.run_id: self._shown(run) for run in runs}, self._seen
         new = [one for run, all in shown.items() for one in all if one["timestamp"] not in seen.get(run, ())]
         unknown = [run for run in runs if run.run_id not in self._learned]
-        executions: dict[int, Execution] = {}
+        again, executions = self._bare, dict[int, Execution]()
+        bare = [*again, *(event for event in new if event[_STATE])]
         with self._going_on():
-            if unknown or any(event[_STATE] for event in new):
+            if unknown or bare:
                 executions = self._executions(bool(unknown))
         with self._going_on():
-            self._complete(new, executions)
+            self._complete(bare, executions)
+        self._bare = [{**event} for event in new if event.get("lacks")]
         seen |= {run: {one["timestamp"] for one in all} for run, all in shown.items() if all}
-        self._keep(new)
+        self._keep([*new, *(event for event in again if not event["lacks"])])
         for run in runs:
             self._list(run)
         for event in new:
@@ -251,18 +255,19 @@ class Driver:
         self._listed = begin + len(found)
         return dict(enumerate(found, begin))
 
-    def _complete(self, new: Sequence[Event], executions: Mapping[int, Execution]) -> None:
+    def _complete(self, bare: Sequence[Event], executions: Mapping[int, Execution]) -> None:
         """Put the state operators of SQL executions in the place of the page's sums."""
-        stateful = {(event["runId"], event["batchId"]): event for event in new if event[_STATE]}
+        stateful = {(event["runId"], event["batchId"]): event for event in bare}
         at = [place for place, one in executions.items() if one.batch in stateful]
         for event in stateful.values():
             event["lacks"] = _STATE
         for begin in range(at[0], at[-1] + 1, _AT_A_TIME) if at else ():
             length = min(_AT_A_TIME, at[-1] + 1 - begin)
             asked = f"sql?details=true&planDescription=false&offset={begin}&length={length}"
-            for batch, operators in operators_of(self._answer(asked, list[Execution])).items():
-                if batch in stateful:
-                    stateful.pop(batch).update({_STATE: operators, "lacks": ""})
+            with self._going_on():
+                for batch, operators in operators_of(self._answer(asked, list[Execution])).items():
+                    if batch in stateful:
+                        stateful.pop(batch).update({_STATE: operators, "lacks": ""})
 
     def _keep(self, new: Sequence[Event]) -> None:
         """Add these batches to the table."""
