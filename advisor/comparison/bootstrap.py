@@ -48,10 +48,7 @@ class Level:
 
 @dataclass(frozen=True)
 class Blocks:
-    """How a series of `batches` is cut: blocks of `length`, drawn from stream number `stream`.
-
-    The stream is a sum of the series: a window has the same draws on either side of a comparison, another has others.
-    """
+    """How a series of `batches` is cut: blocks of `length`, drawn from a `stream` that only depends on the series."""
 
     batches: int
     length: int

@@ -38,7 +38,7 @@ def at_most(one: Effect) -> float:
 
 
 def close_ms(one: Effect) -> float:
-    """The difference in ms below which the sides count as the same: 5 % of the smaller one."""
+    """The difference in ms below which the sides are the same."""
     return SAME_SHARE * min(one.before_ms, one.after_ms)
 
 
