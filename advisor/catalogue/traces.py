@@ -15,13 +15,14 @@ from advisor.catalogue.load import TRACES, rules_directory
 from advisor.catalogue.plain import read_plain
 from advisor.errors import CatalogueError
 from advisor.facts import Known
-from advisor.metrics.flow import batch_traces, folder, lies_in, source_folders
+from advisor.metrics.flow import batch_traces, folder, folders_of, lies_in
 from advisor.metrics.units import milliseconds
 from advisor.window import Window
 
 _NO_FILES = ("kafka", "rate", "rate_micro_batch", "socket", "kinesis", "event_hubs", "memory")
 _MOST_OF, _SAID = 0.5, 4
 """So many of the batches leave a trace that is said; traces that are said."""
+_READ, _OWN = ("table_read", "unpruned_read"), "own_table_read"
 
 
 class Trace(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -36,6 +37,7 @@ class Trace(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     least: float = 1
     unless: frozenset[str] = frozenset()
     of_sources: bool = False
+    writes: bool = False
 
 
 Forms = Sequence[tuple[re.Pattern[bytes], Trace]]
@@ -69,7 +71,7 @@ def traced(some: Forms, message: bytes, number: float = 1.0) -> Sequence[tuple[s
             groups = found.groupdict()
             number, path = float(groups.get("number") or number), groups.get("path")
             named = f"{trace.name} {folder(path.decode('utf-8', 'replace'))}" if path else trace.name
-            both = (trace.counts, number, ""), (trace.says and "traces", number, named)
+            both = (trace.counts, number, ""), ("traces" if trace.says or path else "", number, named)
             return [each for each in both if each[0]]
     return ()
 
@@ -82,30 +84,40 @@ def traced_line(of: str, message: bytes) -> Sequence[tuple[str, float, str]]:
 
 def done_besides(window: Window) -> dict[str, Known]:
     """Return the facts that the traces of most of the window's batches tell, first of all what they do in words."""
-    found, said = list(_usual(window)), list[str]()
+    usual, seen = (_usual(window, share) for share in (_MOST_OF, 0.0))
+    tables = {path for trace in traces() if trace.tells in _READ for name, path in usual if name == trace.name and path}
+    written = {path for trace in traces() if trace.writes for name, path in seen if name == trace.name}
+    sinks = window.batches["sink"] if "sink" in window.batches else ()  # noqa: SIM401
+    own = tables & (written | {*folders_of(sinks)})
+    found, said = list(_shown(usual, window)), list[str]()
     for trace, path, number in found[:_SAID]:
         times, files = (f"{number:,.0f} {what}{'s' * (number != 1)}" for what in ("time", "file"))
-        said.append(trace.says.format(path=path, times=times, files=files, ms=milliseconds(number)))
+        does = trace.says.format(path=path, times=times, files=files, ms=milliseconds(number))
+        said.append(does + ", which it also writes" * (path in own))
     words = " and ".join(filter(None, [", ".join(said[:-1]), *said[-1:]]))
-    told = {trace.tells: True for trace, *_ in found if trace.tells} | ({"batch_does": words} if words else {})
-    return {name: Known(value, "computed") for name, value in told.items()}
+    told = {trace.tells: True for trace, *_ in found if trace.tells} | ({_OWN: True} if own else {})
+    return {name: Known(value, "computed") for name, value in (told | ({"batch_does": words} if words else {})).items()}
 
 
-def _usual(window: Window) -> Iterator[tuple[Trace, str, float]]:
-    """Yield the traces of most batches with their path and the median of their number, in order.
+def _usual(window: Window, share: float) -> dict[tuple[str, str], float]:
+    """Return the traces of at least this share of the batches, (name, path), with the median of their number."""
+    shown, numbers = [found for found in batch_traces(window) if found is not None], defaultdict(list)
+    for name, number, path in chain.from_iterable(shown):
+        numbers[name, path].append(float(number))
+    return {key: median(found) for key, found in numbers.items() if len(found) >= max(1, share * len(shown))}
+
+
+def _shown(usual: Mapping[tuple[str, str], float], window: Window) -> Iterator[tuple[Trace, str, float]]:
+    """Yield the traces that are said, with their path and number, in order.
 
     What lies in a folder that was named, or that the stream reads, is not named again.
     """
-    left, numbers = [found for found in batch_traces(window) if found is not None], defaultdict(list)
-    for name, number, path in chain.from_iterable(left):
-        numbers[name, path].append(float(number))
-    usual = {key: median(found) for key, found in numbers.items() if len(found) >= _MOST_OF * len(left)}
     names, of_files = {name for name, _ in usual}, window.facts.value("source") not in _NO_FILES
-    folders = source_folders(window)
+    folders = folders_of(window.sources["description"])
     for trace in traces():
         own = sorted((-number, path) for (name, path), number in usual.items() if name == trace.name)
         hidden = (trace.of_sources and of_files) or names & trace.unless
-        for less, path in own if not hidden else ():
+        for less, path in own if trace.says and not hidden else ():
             if -less >= trace.least and not lies_in(path, folders):
                 folders += [path] if path else []
                 yield trace, path, -less

@@ -173,7 +173,7 @@ def files_read(window: Window) -> np.ndarray | Missing:
         return found
     if window.facts.number("max_files_per_trigger") == 1:
         return np.where(window.batches["input_rows"] > 0, 1.0, np.nan)
-    folders, scanned = source_folders(window, "FileStreamSource"), np.full(len(window), np.nan)
+    folders, scanned = folders_of(window.sources["description"], "FileStreamSource"), np.full(len(window), np.nan)
     for at, traces in enumerate(batch_traces(window)):  # an event log's plans name the files that their scans found
         own = (float(files) for name, files, path in traces or () if name == "reads_files" and lies_in(path, folders))
         scanned[at] = sum(own) or np.nan
@@ -195,9 +195,9 @@ def folder(path: str) -> str:
     return _PARTS.sub(lambda found: quote(found[0]), redact("/".join(parts)))[:_LETTERS]
 
 
-def source_folders(window: Window, kind: str = "") -> list[str]:
-    """Return the folders that the sources read, those whose description begins so, as `folder` has them."""
-    described = {text for text in window.sources["description"] if text and text.startswith(kind)}
+def folders_of(descriptions: Iterable[str | None], kind: str = "") -> list[str]:
+    """Return the folders that sources or sinks name whose description begins so, as `folder` has them."""
+    described = {text for text in descriptions if text and text.startswith(kind)}
     return [folder(path) for text in described for path in _OF_SOURCE.findall(text)]
 
 

@@ -36,7 +36,7 @@ def test_traces_name_what_is_there() -> None:
         assert not trace.tells or FACTS[trace.tells].kind == "bool"
         assert not trace.counts or trace.counts in BATCH_PARTS.names
         assert trace.unless <= names
-        assert trace.says or trace.counts
+        assert trace.says or trace.counts or trace.writes
         assert trace.says.format(path="/t", times="once", files="1 file", ms="1 ms") or not trace.says
 
 
@@ -62,12 +62,15 @@ def test_an_event_log_shows_what_a_batch_does(tmp_path: Path) -> None:
         whole = file.read().decode()
     left = re.sub(r'"Name":"MapPartitionsRDD"', '"Name":"ReliableCheckpointRDD"', whole)
     left = re.sub(r'"nodeName":"Scan \w+ ?[^"]*"', '"nodeName":"Scan JDBCRelation(t) [numPartitions=1]"', left)
+    write = "Execute InsertIntoHadoopFsRelationCommand"  # Spark 4.3 has it below an adaptive plan
+    write = f'"nodeName":"AdaptiveSparkPlan","children":[{{"nodeName":"{write}","simpleString":"{write} /t, true, "}}'
+    left = re.sub(r'("sparkPlanInfo":)(\{.*?\})(,"time":\d+)', rf"\1{{{write},\2]}}\3", left)
     unpersist = '{"Event":"SparkListenerUnpersistRDD","RDD ID":7}\n'
     left = re.sub(r'(?m)^(?=\{"Event":"SparkListenerJobStart")', unpersist, left)
     (tmp_path / "events").write_text(left)
     parts = advisor.read_stages(tmp_path / "events", parts=True)
     told = {entry.split()[0] for entries in parts["traces"] for entry in entries}
-    assert told >= {"checkpoints_rows", "reads_by_jdbc", "drops_cache"}
+    assert told >= {"checkpoints_rows", "reads_by_jdbc", "drops_cache", "writes", "writes_files"}
 
 
 def test_of_a_long_message_its_beginning_is_kept() -> None:

@@ -287,7 +287,10 @@ class Application:
         """Read the plan of an execution."""
         self._plans.take(event)
         if event.plan and event.description is not None:
-            self._besides += _traced("Execution", event.plan.name)
+            root = event.plan
+            while root.name == "AdaptiveSparkPlan" and root.children:
+                root = root.children[0]
+            self._besides += _traced("Execution", root.name) + _traced("Write", root.text)
             self._besides += [note for relation in self._plans.relations for note in _traced("Relation", relation)]
             self._besides += _traced("Cache", ("", "once", "again")[min(2, self._plans.cached)])
 
