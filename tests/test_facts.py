@@ -87,6 +87,7 @@ class TestNames:
             ("task_slots=0", "give at least 1"), ("latency_target_ms=nan", "give a number"),
             ("stateful=maybe", "give true or false"), ("spark_version=new", "give a version"),
             ("stateful", "--set stateful=false"), ("=1", "--set stateful=false"),
+            ("max_files_per_trigger=abc", "give a whole number, or none"),
             ("data_problem=none", "cannot be set, it can only be observed"), ("falling_behind=true", "found in: log"),
         ],
     )  # fmt: skip

@@ -23,7 +23,8 @@ NEW_CHECKPOINT = (
 def advice(rule: Rule, window: Window) -> tuple[Advice, ...]:
     """Return the rule's steps for this query: legal first, then by saving, then proven ones, then by what they take.
 
-    A step that loses the state is left out while it is unknown whether it is meant for this query.
+    A step that loses the state is left out while it is unknown whether it is meant for this query, and any step whose
+    change lacks a number that no fact would give.
     """
     offered = [_offered(step, window) for step in rule.steps]
     return tuple(sorted((step for step in offered if step is not None), key=_order))
@@ -38,6 +39,8 @@ def _offered(step: Step, window: Window) -> Advice | None:
     meant = ask_all(step.when, window)
     already = [ask_all([line], window).holds for line in step.unless]
     if meant.holds is False or True in already or (step.takes == "new_checkpoint" and meant.holds is None):
+        return None
+    if any(value.fact is None for value in _unfilled(step, window)):
         return None
     legal, because, unknown, against = _kept(step, window) or _legality(step, window, meant)
     return advised(step, window, legal, because, unknown, against)
@@ -91,7 +94,7 @@ def _legality(step: Step, window: Window, meant: Verdict) -> tuple[Legal, str, l
     doubts = (legal.because if legal.holds is None else []) + (meant.because if meant.holds is None else [])
     doubts += [inferred(name, window) for name in legal.inferred + meant.inferred]
     unknown = legal.unknown + meant.unknown + legal.inferred + meant.inferred
-    missing = [value for value in _unfilled(step, window) if value.fact is None or value.fact not in unknown]
+    missing = [value for value in _unfilled(step, window) if value.fact not in unknown]
     doubts += [value.reason for value in missing]
     unknown += [value.fact for value in missing if value.fact]
     if step.takes == "new_checkpoint":

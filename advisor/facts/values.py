@@ -62,7 +62,8 @@ def read_value(fact: Fact, text: str, *, place: str) -> Any:
         return _choice(fact, text, place)
     value = _READERS[fact.kind](text)
     if value is None:
-        raise UsageError(place, f"{fact.name} cannot be {text!r}", f"give {_WANTED[fact.kind]}")
+        wanted = _WANTED[fact.kind] + ", or none" * fact.nullable
+        raise UsageError(place, f"{fact.name} cannot be {text!r}", f"give {wanted}")
     if fact.minimum is not None and value < fact.minimum:
         raise UsageError(place, f"{fact.name} cannot be {text!r}", f"give at least {fact.minimum:g}")
     most = _MOST.get(fact.unit, 2**63 - 1)
