@@ -22,7 +22,7 @@ from advisor.window import Window
 _NO_FILES = ("kafka", "rate", "rate_micro_batch", "socket", "kinesis", "event_hubs", "memory")
 _MOST_OF, _SAID = 0.5, 4
 """So many of the batches leave a trace that is said; traces that are said."""
-_READ, _OWN = ("table_read", "unpruned_read"), "own_table_read"
+_READ = ("table_read", "unpruned_read")
 
 
 class Trace(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -85,18 +85,22 @@ def traced_line(of: str, message: bytes) -> Sequence[tuple[str, float, str]]:
 def done_besides(window: Window) -> dict[str, Known]:
     """Return the facts that the traces of most of the window's batches tell, first of all what they do in words."""
     usual, seen = (_usual(window, share) for share in (_MOST_OF, 0.0))
-    tables = {path for trace in traces() if trace.tells in _READ for name, path in usual if name == trace.name and path}
+    reads = {trace.name for trace in traces() if trace.tells in _READ}
+    tables = {path: number for (name, path), number in usual.items() if name in reads and path}
     written = {path for trace in traces() if trace.writes for name, path in seen if name == trace.name}
     sinks = window.batches["sink"] if "sink" in window.batches else ()  # noqa: SIM401
-    own = tables & (written | {*folders_of(sinks)})
+    own = tables.keys() & (written | {*folders_of(sinks)})
     found, said = list(_shown(usual, window)), list[str]()
     for trace, path, number in found[:_SAID]:
         times, files = (f"{number:,.0f} {what}{'s' * (number != 1)}" for what in ("time", "file"))
         does = trace.says.format(path=path, times=times, files=files, ms=milliseconds(number))
         said.append(does + ", which it also writes" * (path in own))
     words = " and ".join(filter(None, [", ".join(said[:-1]), *said[-1:]]))
-    told = {trace.tells: True for trace, *_ in found if trace.tells} | ({_OWN: True} if own else {})
-    return {name: Known(value, "computed") for name, value in (told | ({"batch_does": words} if words else {})).items()}
+    told: dict[str, object] = {trace.tells: True for trace, *_ in found if trace.tells}
+    told |= {"own_table_read": True} if own else {}
+    told |= {"table_files": round(max(tables.values()))} if tables else {}
+    told |= {"batch_does": words} if words else {}
+    return {name: Known(value, "computed") for name, value in told.items()}
 
 
 def _usual(window: Window, share: float) -> dict[tuple[str, str], float]:

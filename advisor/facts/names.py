@@ -239,6 +239,8 @@ _FACTS = (
          settable=False),
     Fact("table_read", "bool", "a batch reads files that are not the stream's", _TRACED, _COMPUTED, settable=False),
     Fact("own_table_read", "bool", "a batch reads a table that it also writes", _TRACED, _COMPUTED, settable=False),
+    Fact("table_files", "int", "files that a batch reads of a table, of the one with most", _TRACED, _COMPUTED,
+         outcome=True, settable=False),
     Fact("jdbc_read", "bool", "a batch reads a table by JDBC", _TRACED, _COMPUTED, settable=False),
     Fact("unpruned_read", "bool", "a batch reads all partitions of a table", _TRACED, _COMPUTED, settable=False),
     Fact("vacuum", "bool", "a batch runs VACUUM on a Delta table", _TRACED, _COMPUTED, settable=False),
