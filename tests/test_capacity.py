@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from advisor.metrics import Estimate, Missing, measure
-from advisor.metrics.capacity import Line, drained_ms
+from advisor.metrics.capacity import Line, drained_ms, first_batch_ms
 from advisor.report.screen import capacity
 from advisor.window import Window, run_window
 from tests.made import facts, table, window
@@ -145,3 +145,10 @@ def test_another_load_and_another_outage_are_asked_for() -> None:
 def test_the_reason_is_told_where_somebody_asks() -> None:
     told = capacity(one_after_the_other(2.0, 2.0, load_factor=2))
     assert told is not None and told.missing is not None and told.low is None
+
+
+@pytest.mark.parametrize(("rows", "known"), [(0, False), (500, True)])
+def test_a_first_batch_without_rows_does_not_show_what_a_start_takes(rows: int, known: bool) -> None:
+    usual = {"triggerExecution": 300, "addBatch": 200, "numInputRows": 1000}
+    made = window([usual | {"triggerExecution": 22_700, "numInputRows": rows}, *[usual] * 6], first=0)
+    assert isinstance(first_batch_ms(made), Estimate) is known

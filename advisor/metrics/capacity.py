@@ -40,7 +40,7 @@ _WOULD_TELL = (
 )
 
 
-_LOST = Missing(f"what a row costs is lost in what batches of alike rows differ by; {_WOULD_TELL}")
+_LOST = Missing(f"batches with about as many rows differ by more than their rows cost; {_WOULD_TELL}")
 
 
 class Line(NamedTuple):
@@ -300,8 +300,8 @@ def first_batch_rows(window: Window) -> float | Missing:
 
 def _of_the_first(window: Window, column: str) -> float | Missing:
     ran = window.executed
-    if not len(ran) or not ran["cold"][0] or not ran[column][0] > 0:
-        return Missing("the first batch after the start is not there")
+    if not len(ran) or not ran["cold"][0] or not ran[column][0] * ran["input_rows"][0] > 0:
+        return Missing("the first batch after the start is not there, or read no rows")
     return float(ran[column][0])
 
 

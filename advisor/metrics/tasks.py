@@ -228,10 +228,16 @@ def _small_tasks(window: Window, which: np.ndarray) -> np.ndarray | Missing:
 
 def _too_few(window: Window, kind: str) -> np.ndarray | Missing:
     """What stages of a kind take beyond their work spread over all slots, where they have fewer tasks than slots."""
-    of = spread(window)
-    if np.isnan(of.slots).all():
-        return NO_SLOTS
-    return per_batch(window, of.wall - of.total / of.slots, (of.tasks < of.slots) & of_kind(window, kind))
+    of, slots = spread(window), _slots_at_least(window)
+    return per_batch(window, of.wall - of.total / slots, (of.tasks < slots) & of_kind(window, kind))
+
+
+def _slots_at_least(window: Window) -> np.ndarray:
+    """Slots of each stage, or as many as were seen; raises MissingError where that may be one of several."""
+    slots = np.where(np.isnan(of := spread(window).slots), _seen_at_once(window), of)
+    if len(slots) and not (slots > 1).any() and np.isnan(of).any():
+        raise MissingError(NO_SLOTS)
+    return slots
 
 
 @stage_metric("ms", label="too few reading tasks", share=True, of_reads=True)
@@ -253,10 +259,7 @@ def one_task_ms(window: Window) -> np.ndarray | Missing:
     Of those behind a shuffle the ones that get most of the batch's rows: the end of an aggregation gets few. Where the
     log counts no rows, the batch's longest stage.
     """
-    of, stages = spread(window), window.stages
-    slots = np.where(np.isnan(of.slots), _seen_at_once(window), of.slots)
-    if len(stages) and not (slots > 1).any() and np.isnan(of.slots).any():
-        return NO_SLOTS
+    of, stages, slots = spread(window), window.stages, _slots_at_least(window)
     rows, batch = stages["rows_max"], stages["batch"]
     longest = of.wall >= most(window, of.wall)[batch]
     gathers = np.where(np.isnan(rows), longest, rows >= window.batches["input_rows"][batch] / 2)
