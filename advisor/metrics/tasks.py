@@ -228,8 +228,10 @@ def _small_tasks(window: Window, which: np.ndarray) -> np.ndarray | Missing:
 
 def _too_few(window: Window, kind: str) -> np.ndarray | Missing:
     """What stages of a kind take beyond their work spread over all slots, where they have fewer tasks than slots."""
-    of, slots = spread(window), _slots_at_least(window)
-    return per_batch(window, of.wall - of.total / slots, (of.tasks < slots) & of_kind(window, kind))
+    of, slots, these = spread(window), _slots_at_least(window), of_kind(window, kind)
+    if (np.isnan(of.slots) & these & (of.tasks >= slots)).any():  # there may be more slots than were seen
+        return NO_SLOTS
+    return per_batch(window, of.wall - of.total / slots, (of.tasks < slots) & these)
 
 
 def _slots_at_least(window: Window) -> np.ndarray:
