@@ -35,6 +35,8 @@ def heard(advisor: Any) -> Heard:
 def test_a_stateless_query(spark: Any, advisor: Any, heard: Heard, tmp_path: Path) -> None:
     from pyspark.sql import functions as f
 
+    tracker = spark.sparkContext.statusTracker()
+    jobs = tracker.getJobIdsForGroup(None)
     scored = rows(spark).select(f.udf(lambda value: f"<{value}>")("value").alias("value"))
     query = writer(scored, "plain", tmp_path, password="hunter2").start()
     heard.batches(query, 5)
@@ -57,6 +59,8 @@ def test_a_stateless_query(spark: Any, advisor: Any, heard: Heard, tmp_path: Pat
         assert (answer.status, json.loads(answer.read())["status"]) == (200, "running")
     told = advisor.overhead()
     assert (told["way"], told["dropped"], told["broken"], told["problems"]) == ("lean", 0, 0, [])
+    assert len(tracker.getJobIdsForGroup(str(query.runId))) >= 5
+    assert tracker.getJobIdsForGroup(None) == jobs, "no job of Spark is ours"
     query.stop()
     heard.end(query)
     assert entry(advisor, query)["state"] == "stopped"
@@ -68,7 +72,8 @@ def test_a_stateful_query_is_known_before_its_first_batch(
     spark: Any, advisor: Any, heard: Heard, tmp_path: Path
 ) -> None:
     counts = rows(spark).groupBy("value").count()
-    query = writer(counts, "counts", tmp_path).outputMode("update").trigger(processingTime="100 milliseconds").start()
+    misspelt = writer(counts, "counts", tmp_path, asyncProgressTrackingEnable="true").outputMode("update")
+    query = misspelt.trigger(processingTime="100 milliseconds").start()
     heard.batches(query, 3)
     told = {row["fact"]: row["value"] for row in advisor.recorder.store.reading().sightings.to_pylist()}
     # Before 4.0 the plan does not mark what streams: not known then, and never wrong.
@@ -79,6 +84,7 @@ def test_a_stateful_query_is_known_before_its_first_batch(
         "state_store": "hdfs",
     }  # fmt: skip
     assert known(found, "shuffle_partitions", "watermarked") == {"shuffle_partitions": 2, "watermarked": False}
+    assert "asyncprogresstracking" in found["facts"]["ignored_async_setting"]["value"].lower()
 
 
 def test_what_the_checkpoint_pins_and_what_the_session_wants(
@@ -129,13 +135,6 @@ def test_a_restart_with_the_advised_option_is_a_run_of_the_same_query(
     assert known(after, "async_progress", "async_progress_interval_ms", "async_progress_before") == {
         "async_progress": True, "async_progress_interval_ms": 1000, "async_progress_before": False,
     }  # fmt: skip
-
-
-def test_an_option_that_spark_does_not_know_is_seen(spark: Any, advisor: Any, heard: Heard, tmp_path: Path) -> None:
-    query = writer(rows(spark), "misspelt", tmp_path, asyncProgressTrackingEnable="true").start()
-    heard.batches(query, 2)
-    ignored = known(entry(advisor, query), "ignored_async_setting")["ignored_async_setting"]
-    assert "asyncprogresstracking" in ignored.lower()
 
 
 def test_sessions_have_listeners_of_their_own_and_one_advisor_can_serve_several(
@@ -291,16 +290,6 @@ def test_starting_a_query_waits_for_nothing(spark: Any, advisor: Any, tmp_path: 
     assert asked.wait(SECONDS)
     go_on.set()
     assert known(entry(advisor, query), "task_slots") == {"task_slots": 2}
-
-
-def test_no_spark_job_is_ours(spark: Any, advisor: Any, heard: Heard, tmp_path: Path) -> None:
-    tracker = spark.sparkContext.statusTracker()
-    before = tracker.getJobIdsForGroup(None)
-    query = writer(rows(spark), "jobs", tmp_path).start()
-    heard.batches(query, 3)
-    entry(advisor, query)
-    assert len(tracker.getJobIdsForGroup(str(query.runId))) >= 3
-    assert tracker.getJobIdsForGroup(None) == before
 
 
 def test_detached_under_load_the_queries_go_on(spark: Any, tmp_path: Path) -> None:

@@ -57,17 +57,21 @@ def remote(url: str) -> Iterator[Any]:
 def test_the_same_report_from_a_client(remote: Any, tmp_path: Path) -> None:
     with attach(remote) as advisor:
         assert attach(remote) is advisor
+        heard = Heard(advisor)
         query = writer(rows(remote), "remote", tmp_path).start()
-        found = Heard(advisor).steady(query)
-        told = advisor.overhead()
+        heard.batches(query, 5)
+        found, told = entry(advisor, query), advisor.overhead()
         query.stop()
-    assert found["name"] == "remote"
+        heard.end(query)
+        assert entry(advisor, query)["state"] == "stopped"
+    assert advisor.recorder.worker.thread is None
+    assert (found["name"], found["state"]) == ("remote", "running")
     assert found["facts"]["spark_version"] == {"value": remote.version, "from": "session"}
     assert known(found, "sink", "source", "stateful") == {
         "sink": "noop", "source": "rate_micro_batch", "stateful": False,
     }  # fmt: skip
     assert found["facts"]["async_progress"]["value"] is None, "a client cannot know the writer's options"
-    assert found["budget"]
+    assert advisor.progress()["trigger_execution_ms"].gt(0).all()
     assert (told["way"], told["dropped"], told["problems"]) == ("connect", 0, [])
 
 
@@ -79,17 +83,6 @@ def test_attached_late(remote: Any, tmp_path: Path) -> None:
         Heard(advisor).batches(query, 1)
         assert entry(advisor, query)["batches"] >= 6
         query.stop()
-
-
-def test_a_query_that_ends(remote: Any, tmp_path: Path) -> None:
-    with attach(remote) as advisor:
-        heard = Heard(advisor)
-        query = writer(rows(remote), "ends", tmp_path).start()
-        heard.batches(query, 2)
-        query.stop()
-        heard.end(query)
-        assert entry(advisor, query)["state"] == "stopped"
-    assert advisor.recorder.worker.thread is None
 
 
 def test_a_listener_that_a_broken_stream_of_events_lost_comes_back(remote: Any, tmp_path: Path) -> None:
