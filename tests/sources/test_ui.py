@@ -176,13 +176,6 @@ class TestTables:
         rows = [row for row in reading.sightings.to_pylist() if row["fact"] == fact]
         assert [(row["value"].strip('"'), row["origin"], row["run_id"]) for row in rows] == [(str(value), "ui", None)]
 
-    def test_a_second_look_adds_nothing(self, driver: Served) -> None:
-        looked = Driver(web.Server(driver.address))
-        looked.look()
-        before = looked.reading()
-        looked.look()
-        assert looked.reading().batches.equals(before.batches)
-
     def test_what_each_query_does_is_read(self, made: dict[str, Any], reading: Any) -> None:
         assert set(reading.doing) == {event["runId"] for event in made["progress"]}
 
@@ -226,15 +219,10 @@ class TestSaved:
         advisor.analyze(driver.address, save=tmp_path / "before.batches")
         return tmp_path / "before.batches"
 
-    def test_the_same_findings_come_of_it(self, driver: Served, place: Path) -> None:
-        shown, kept = advisor.analyze(driver.address), advisor.analyze(place)
-        alive = [msgspec.structs.replace(query, stall=None) for query in shown.typed.queries]
-        assert list(kept.typed.queries) == alive
-        assert kept.typed.input.from_ui == shown.typed.input.from_ui > 0
-
     def test_the_tables_are_those_of_the_address(self, reading: Any, place: Path) -> None:
         found = files.read([place.parent], stages=True)
         assert all(found.tables[name].equals(table) for name, table in reading.tables.items())
+        assert found.from_ui == reading.from_ui
         assert not files.read([place]).inside
 
     def test_what_two_files_keep_counts_once(self, reading: Any, place: Path) -> None:
