@@ -35,7 +35,7 @@ loop.attach = partial(loop.attach, config=wanted)
 stage = Stage(said.append, shown.append, lambda words, part: done.append(part))
 held, end = [], demo._end
 def ended(java):  # Py4J's own thread has these to tell Java for half a second; Java is gone sooner
-    logging.basicConfig(level=logging.INFO, stream=sys.stdout)
+    logging.basicConfig(level=logging.INFO, filename=place / "python.log")
     held.clear()
     end(java)
 demo._end = ended
@@ -52,7 +52,7 @@ def test_what_is_applied_is_read_from_the_report_and_measured_and_java_is_told_n
 ) -> None:
     command = [sys.executable, "-c", LOOP, str(tmp_path)]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=1800, check=True)
-    told: dict[str, Any] = json.loads(next(line for line in run.stdout.splitlines() if line.startswith('{"said"')))
+    told: dict[str, Any] = json.loads(run.stdout.splitlines()[-1])
     assert (told["reports"], told["done"]) == (1, 1)
     assert '.option("asyncProgressTrackingEnabled", "true")' in told["said"][0]
     assert {kept["step"] for kept in told["found"]["promises"]} == {"async-progress"}
@@ -60,7 +60,7 @@ def test_what_is_applied_is_read_from_the_report_and_measured_and_java_is_told_n
     assert len(told["logged"]) == 2
     assert min(told["logged"]) > 10
     assert run.stderr == ""
-    assert not re.search("while (?:receiving|sending)", run.stdout)
+    assert not re.search("while (?:receiving|sending)", (tmp_path / "python.log").read_text())
 
 
 PROGRESS = re.compile(r" +\d+%  ")
