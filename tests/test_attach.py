@@ -502,17 +502,6 @@ def test_what_listening_costs_is_told() -> None:
     assert found["kept_per_query"] == 10_000
 
 
-def test_history_is_what_analyze_reads(tmp_path: Path) -> None:
-    from advisor import analyze
-
-    with attach(session(), history=tmp_path) as advisor:
-        run(advisor, 60)
-        live = advisor.report().queries[0]
-    logged = analyze(tmp_path).queries[0]
-    assert logged["metrics"] == live["metrics"]
-    assert logged["budget"] == live["budget"]
-
-
 class Kept:
     """A screen that keeps what it was shown."""
 

@@ -127,6 +127,7 @@ def test_without_the_extra_that_draws_it_the_demonstration_ends_with_how_to_get_
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     ran = CliRunner().invoke(main, ["demo", "--no-spark"])
     assert ran.exit_code == 0 and "streaming-latency-advisor[page]" in ran.output.splitlines()[-1]
+    assert "LG001" in ran.output and "2. No stream runs here: --no-spark was given." in ran.output
 
 
 @pytest.mark.parametrize(
