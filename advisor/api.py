@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import msgspec
 
 import advisor
 from advisor import batches, catalogue, contract, fleet
-from advisor.config import user_wishes
+from advisor.config import listed, user_wishes
 from advisor.contract import Fleet, FleetQuery, QueryEntry
 from advisor.errors import UsageError
 from advisor.facts import parse_user_fact
@@ -225,7 +225,11 @@ def _fleet(
 
 
 def on_cluster(engine: Engine, spark: Any) -> bool:
-    """Whether a cluster does it: where one is asked for, or a session is given and nothing else is asked for."""
+    """Whether a cluster does it: one is asked for, or a session is given and nothing else; UsageError for neither."""
+    if engine not in get_args(Engine):
+        raise UsageError(f"engine={engine}", "is no engine", f"give one of {', '.join(get_args(Engine))}")
+    if spark is not None and not hasattr(spark, "sql"):
+        raise UsageError("spark", f"{type(spark).__name__} is no Spark session", "give a SparkSession")
     return engine == "spark" or (engine == "auto" and spark is not None)
 
 
@@ -311,9 +315,10 @@ def read_checkpoint(
     from advisor.sources.folders import folder_at  # noqa: PLC0415
 
     seen = read(folder_at(path))
+    before = listed("before", before)
     if log is not None:
         return describe(seen, before, _window_of(seen, _Given.of(log, set=set)))
-    return describe(seen, before, user={name: value for _, name, value in map(parse_user_fact, set)})
+    return describe(seen, before, user={name: value for _, name, value in map(parse_user_fact, listed("set", set))})
 
 
 def _with_checkpoint(reading: batches.Reading, place: str | Path | None) -> batches.Reading:
@@ -370,10 +375,10 @@ class _Given:
     ) -> _Given:
         """Understand it; UsageError and CatalogueError for what was asked wrongly."""
         given = _listed(paths)
-        judges = catalogue.rules_to_judge_by([Path(place) for place in rules])
+        judges = catalogue.rules_to_judge_by([*map(Path, listed("rules", rules))])
         asked = Asked(
             wishes=user_wishes(set, config, given, judges),
-            last=None if last is None else duration(last, "--last"),
+            last=None if last is None else duration(str(last), "--last"),
             since=_instant("since", since),
             until=_instant("until", until),
             series=series,
@@ -392,11 +397,7 @@ class _Given:
 
 
 def _listed(paths: Paths) -> list[str]:
-    given = [*paths] if isinstance(paths, Iterable) and not isinstance(paths, str) else [paths]
-    if wrong := [one for one in given if not isinstance(one, str | Path)]:
-        found = f"{type(wrong[0]).__name__} is neither a path nor an address"
-        raise UsageError("paths", found, "give a log file or a driver's address; with a session: advisor.attach(spark)")
-    return [str(one) for one in given]
+    return listed("paths", paths, "give a log file or a driver's address; with a session: advisor.attach(spark)")
 
 
 _LENGTH = re.compile(
@@ -428,7 +429,7 @@ def _instant(option: str, text: str | None) -> pd.Timestamp | None:
         return None
     import pandas as pd  # noqa: PLC0415
 
-    instant = pd.to_datetime(text, errors="coerce") if _INSTANT.match(text.strip()) else None
+    instant = pd.to_datetime(text, errors="coerce") if _INSTANT.match(str(text).strip()) else None
     if pd.isna(instant):
         raise UsageError(f"--{option} {text}", "is not a time between 1678 and 2261", "write 2026-03-01T02:30:00Z")
     return instant.tz_localize("UTC") if instant.tzinfo is None else instant.tz_convert("UTC")

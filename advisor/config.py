@@ -219,12 +219,20 @@ class UserWishes:
         return tuple(f"Ignoring {one.rule} ended on {one.until} ({one.reason}): it is judged again." for one in over)
 
 
+def listed(option: str, given: Any, would_do: str = "give a text, or a list of texts") -> list[str]:
+    """Return the texts or paths, one or several, that an option was given; UsageError for anything else."""
+    several = [*given] if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+    if wrong := [one for one in several if not isinstance(one, str | Path)]:
+        raise UsageError(option, f"{type(wrong[0]).__name__} is neither a text nor a path", would_do)
+    return [str(one) for one in several]
+
+
 def user_wishes(
     set: Iterable[str], place: str | Path | None, beside: Iterable[str], catalogue: Catalogue
 ) -> UserWishes:
     """Wishes from `fact=value` texts and the advisor.yaml at `place`, or else the one beside these paths."""
-    found = Path(place) if place is not None else find(beside)
-    return UserWishes(load(found, catalogue.rules), _given(set))
+    found = find(beside) if place is None else Path(*listed("config", place, "give the path of an advisor.yaml"))
+    return UserWishes(load(found, catalogue.rules), _given(listed("set", set)))
 
 
 def _given(texts: Iterable[str]) -> list[UserFact]:

@@ -44,7 +44,10 @@ def run(rule: Rule) -> list[str]:
 
 def failures(rule: Rule, example: Example) -> list[str]:
     """The same for one example."""
-    judged = window(example)
+    try:
+        judged = window(example)
+    except (ArithmeticError, TypeError, ValueError) as error:
+        return [f"no batches can be made of it: {' '.join(str(error).split())}; does Spark write such numbers?"]
     return list(_differences(rule, example, judged, judge_rule(rule, judged)))
 
 

@@ -173,7 +173,18 @@ def test_where_the_lean_way_is_refused_the_public_one_is_taken_and_told() -> Non
 
 @pytest.mark.parametrize(
     ("wrong", "words"),
-    [({"keep": 0}, "keep=0"), ({"capacity": -1}, "capacity=-1"), ({"set": ["statefull=1"]}, "did you mean")],
+    [
+        ({"keep": 0}, "keep=0"),
+        ({"capacity": -1}, "capacity=-1"),
+        ({"set": ["statefull=1"]}, "did you mean"),
+        ({"keep": 1.5}, "keep=1.5"),
+        ({"on_finding": "print"}, "on_finding: str"),
+        ({"rules": 5}, "rules: int"),
+        ({"set": "statefull=1"}, "did you mean"),
+        ({"config": 5}, "config: int"),
+        ({"history": 5}, "history: int"),
+        *(({"history": place}, "is an address") for place in ("s3://b/x", "hdfs://n/x", "file:///x")),
+    ],
 )
 def test_what_is_asked_wrongly_is_told_before_anything_is_attached(wrong: dict[str, Any], words: str) -> None:
     spark = session()

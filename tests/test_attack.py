@@ -89,6 +89,17 @@ def test_a_path_that_is_too_long_is_refused(path: str) -> None:
             call(path)
 
 
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [({"engine": "Spark"}, "engine=Spark"), ({"spark": "local[2]"}, "spark: str is no Spark session"),
+     ({"set": [5]}, "set: int"), ({"rules": None}, "rules: NoneType"), ({"config": 5}, "config: int"),
+     ({"last": 30}, "no unit"), ({"since": 5}, "is not a time")],
+)  # fmt: skip
+def test_an_argument_of_the_wrong_kind_is_refused_by_its_name(wrong: dict[str, Any], words: str) -> None:
+    with pytest.raises(AdvisorError, match=words):
+        advisor.analyze("sample_progress", **wrong)
+
+
 @pytest.mark.parametrize("kind", PUMPED)
 @pytest.mark.parametrize("unit", [" ", "\t", " ["])
 def test_a_long_line_takes_linear_time(tmp_path: Path, kind: str, unit: str) -> None:

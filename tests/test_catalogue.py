@@ -103,6 +103,11 @@ def test_what_is_wrong_is_said_with_file_and_key(tmp_path: Path, path: str, valu
     assert any(line.startswith("own/XX001-own-rule.yaml: ") and said in line for line in lines), lines
 
 
+def test_one_fault_of_an_example_is_one_line(tmp_path: Path) -> None:
+    (line,) = wrong(tmp_path / "own", {**RULE, "examples": [{**RULE["examples"][0], "batches": {"count": -3}}]})
+    assert "examples.0.batches.count" in line
+
+
 def test_all_that_is_wrong_is_said_at_once(tmp_path: Path) -> None:
     first = changed("measure.metric", "nothing_like_it")
     first["explains"] = ["ZZ999"]

@@ -87,6 +87,15 @@ def test_an_answer_that_differs_is_named(catalogue: Catalogue) -> None:
     assert fires.startswith("expected quiet, got fires, because offset_log_share is ")
 
 
+@pytest.mark.parametrize("wrong", [{"row": {"triggerExecution": 1e308}}, {"row": {"triggerExecution": -400}},
+                                   {"interval_ms": 10**14}, {"operators": ({"commitTimeMs": "x"},)},
+                                   {"parts": {"traces": 5}}])  # fmt: skip
+def test_an_example_of_which_no_batches_can_be_made_is_named(catalogue: Catalogue, wrong: dict[str, Any]) -> None:
+    rule = catalogue.rules["LG001"]
+    example = rule.examples[0].model_copy(update={"batches": rule.examples[0].batches.model_copy(update=wrong)})
+    assert failures(rule, example)[0].startswith("no batches can be made of it: ")
+
+
 def test_the_first_rules_are_there(catalogue: Catalogue) -> None:
     assert set(FIRST_RULES.split()) <= catalogue.rules.keys()
 

@@ -73,7 +73,9 @@ def read(path: Path, file: str) -> Written | list[Problem]:
     try:
         return problems or Written(file, path, kind.model_validate(content))
     except ValidationError as error:
-        return problems + [_problem(file, one) for one in error.errors()]
+        # An item that pydantic leaves out for a fault of its own is then missing in its list, too: one fault, one line.
+        faults = [one for one in error.errors() if one["type"] != "too_short" or not one["input"]]
+        return problems + [_problem(file, one) for one in faults]
 
 
 def suggestion(name: str, known: Any) -> str:

@@ -46,7 +46,7 @@ class Batches(Model):
     the newest event time.
     """
 
-    count: int = Field(ge=0)
+    count: int = Field(ge=0, le=10_000)
     row: dict[str, Number] = Field(default_factory=dict)
     every: Every | None = None
     interval_ms: int | None = Field(None, ge=1)

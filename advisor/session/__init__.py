@@ -39,16 +39,18 @@ def attach(
     UsageError where no listener can run, CatalogueError for rules that cannot be read.
     """
     from advisor import catalogue  # noqa: PLC0415
-    from advisor.config import user_wishes  # noqa: PLC0415
+    from advisor.config import listed, user_wishes  # noqa: PLC0415
     from advisor.report import Asked  # noqa: PLC0415
     from advisor.session.live import LiveAdvisor, Options  # noqa: PLC0415 - the first import of PySpark
 
     for name, number in (("keep", keep), ("capacity", capacity)):
-        if number is not None and number < 1:
+        if number is not None and not (isinstance(number, int) and number >= 1):
             raise UsageError(f"{name}={number}", "is not a number of events", "give at least 1")
-    judges = catalogue.rules_to_judge_by([Path(place) for place in rules])
+    if not (on_finding is None or callable(on_finding)):
+        raise UsageError("on_finding", f"{type(on_finding).__name__} is no function", "give one that takes a notice")
+    judges = catalogue.rules_to_judge_by([*map(Path, listed("rules", rules))])
     asked = Asked(wishes=user_wishes(set, config, [], judges), live=True)
-    place = None if history is None else Path(history)
+    place = None if history is None else Path(*listed("history", history, "give a directory"))
     return LiveAdvisor.of(spark, Options(judges, asked, place, on_finding, keep, capacity, health))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import threading
 import time
 import warnings
@@ -35,6 +36,7 @@ from advisor.sources.listener.recorder import Recorder, words_of
 from advisor.sources.listener.session import Session, is_connect, session_of
 from advisor.sources.listener.store import FILE, History
 from advisor.sources.listener.worker import Worker
+from advisor.sources.paths import mounted
 from advisor.sources.stages.statusstore import opened
 from advisor.views.shown import Compared, Report
 
@@ -60,6 +62,8 @@ AT_MOST: Final = 10_000
 """Batches kept of each query, and events that may wait, where `attach` is given no other number."""
 UNTOLD: Final = 1000
 """Notices that may wait while `on_finding` is slow."""
+
+_ADDRESS: Final = re.compile(r"[A-Za-z][\w+.-]+:/")
 
 _log = logging.getLogger("advisor")
 _ATTACHED: dict[str, LiveAdvisor] = {}
@@ -431,8 +435,11 @@ def _logged(notice: Notice) -> None:
 
 def _written_to(directory: Path) -> History:
     """Return the history that is kept in this directory; UsageError where there can be none."""
+    place = mounted(str(directory))
+    if _ADDRESS.match(place):
+        raise UsageError(f"history={place}", "is an address", "give a directory of the driver's own machine")
     try:
-        return History(directory)
+        return History(Path(place))
     except (OSError, ValueError) as error:  # ValueError: a name with a null byte
         raise UsageError(f"history={directory}", str(error), "give a directory that can be written") from None
 

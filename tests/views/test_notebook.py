@@ -79,7 +79,7 @@ def test_the_report_reads_single_batches_again_at_most_once(shown: Report) -> No
     ("cell", "line"),
     [
         ("advisor.analyze('nothing')", "InputError: nothing: no such file or directory; give a log file"),
-        ("advisor.analyze(3)", "UsageError: paths: int is neither a path nor an address; give a log file"),
+        ("advisor.analyze(3)", "UsageError: paths: int is neither a text nor a path; give a log file"),
         ("advisor.attach('spark')", "UsageError: attach: str is not a Spark session; give the session"),
     ],
 )
