@@ -703,13 +703,18 @@ class Comparison(Differences, frozen=True):
 
 
 class Comparisons(Entry, frozen=True):
-    """All comparisons. `only_before`, `only_after`: the queries of which the other side has no batches to judge."""
+    """All comparisons. `only_before`, `only_after`: the queries of which the other side has no batches to judge.
+
+    `unread_before`, `unread_after`: how many records of a side could not be read, or not whole.
+    """
 
     schema_version: int
     advisor_version: str
     comparisons: tuple[Comparison, ...]
     only_before: tuple[str, ...] = ()
     only_after: tuple[str, ...] = ()
+    unread_before: int = 0
+    unread_after: int = 0
 
 
 # The report: the counts of the input, and one entry per run of a query

@@ -338,7 +338,24 @@ def test_an_error_that_nobody_expected_is_one_line_too(monkeypatch: pytest.Monke
     assert "Traceback (most recent call last)" in run("analyze", LOG).stderr
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt(), SchemaError("Error building:\n  KeyboardInterrupt: ")])
+def interrupted() -> OSError:
+    """What a library raises on the way out of Ctrl-C."""
+    error = OSError("the gateway is gone")
+    error.__context__ = KeyboardInterrupt()
+    return error
+
+
+def test_what_a_trial_starts_prints_to_stderr_too() -> None:
+    code = (
+        "import os\nfrom advisor.cli.trial import to_stderr\nwith to_stderr(): os.system('echo apart')\nprint('result')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("result\n", "apart\n")
+
+
+@pytest.mark.parametrize(
+    "error", [KeyboardInterrupt(), SchemaError("Error building:\n  KeyboardInterrupt: "), interrupted()]
+)
 def test_ctrl_c(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
     def stopped(*_: Any, **__: Any) -> None:
         raise error

@@ -28,13 +28,14 @@ def test_it_shows_what_is_new_and_ends_when_every_query_has_stopped() -> None:
     assert len(waits) == 2
 
 
-def test_an_interrupt_ends_it() -> None:
+def test_an_interrupt_ends_it(capsys: pytest.CaptureFixture[str]) -> None:
     def interrupted(_: float) -> None:
         raise KeyboardInterrupt
 
     shown: list[Report] = []
     until_it_ends(iter([None, Report(report(slow()))]), shown.append, interrupted)
     assert shown == []
+    assert "no log there yet" in capsys.readouterr().err
 
 
 def test_no_query_has_not_stopped() -> None:

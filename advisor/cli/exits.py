@@ -80,9 +80,15 @@ def _code(call: Callable[[], Any]) -> int:
         return ended.exit_code
     except Exception as error:
         in_a_model = type(error).__name__ == "SchemaError" and "KeyboardInterrupt" in str(error)
-        stopped = in_a_model or isinstance(error.__cause__, KeyboardInterrupt)  # within an import
-        return STOPPED if stopped else _refused(misfit(error) or error)
+        return STOPPED if in_a_model or _of_an_interrupt(error) else _refused(misfit(error) or error)
     return code if isinstance(code, int) else 0
+
+
+def _of_an_interrupt(error: BaseException | None) -> bool:
+    """Whether an error came within an import or on the way out, after Ctrl-C."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _refused(error: Exception) -> int:

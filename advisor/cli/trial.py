@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
-from collections.abc import Callable
-from contextlib import redirect_stdout
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -74,7 +75,7 @@ def trial(function: str, **options: Any) -> None:
     steps = _steps(options)
     known(steps, catalogue.load())  # before the module is imported, and all of these before Spark is started
     Length(options["batches"], options["seconds"]).check()
-    with redirect_stdout(sys.stderr):  # what the query's own code prints is no part of the result
+    with to_stderr():  # what the query's own code prints is no part of the result
         build = _function(function)
         check_unbuilt(build, Permissions(sink=options["safe_sink"]))
         names = ("runs", "batches", "seconds", "place", "state_rows", "safe_sink", "safe_source")
@@ -82,6 +83,20 @@ def trial(function: str, **options: Any) -> None:
         with session("trial", pairs("--spark", options["spark"])) as started:
             found = tried(build, steps, spark=started, say=lambda words: click.echo(words, err=True), **chosen)
     put(rendered(found, options), options)
+
+
+@contextmanager
+def to_stderr() -> Iterator[None]:
+    """Send to stderr what is printed to stdout, by programs that are started, too."""
+    sys.stdout.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 def _steps(options: dict[str, Any]) -> list[Any]:

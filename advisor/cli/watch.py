@@ -91,8 +91,10 @@ def until_it_ends(
     """
     looks, begun, newest = iter(steps), time.process_time(), None
     try:
-        for report in looks:
+        for look, report in enumerate(looks):
             newest = report or newest
+            if look == 0 and report is None:
+                click.echo("latency-advisor: no log there yet; it is read as soon as it comes", err=True)
             if report is not None:
                 show(report)
                 if ended(report.typed):

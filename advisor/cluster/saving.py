@@ -16,6 +16,7 @@ from advisor.cluster.tablefolder import TableFolder, table_folder
 from advisor.cluster.units import File, Unit
 from advisor.contract import FleetQuery, QueryEntry
 from advisor.errors import InputError
+from advisor.sources.paths import first_line
 from advisor.sources.random_access import opened
 
 _HEAD, _TAIL = 256, 4096
@@ -30,6 +31,7 @@ _FINDINGS = (
 )
 _FINDING = ("run_id", "rule", "last")
 _DAY = "date_add(date'1970-01-01', cast(floor(unix_millis({time}) / 86400000) as int))"
+_MEND = "mend what it names; the tables are as they were"
 _TOLD = ("log", "run_id", "fact", "value", "origin", "file", "offset")
 
 
@@ -194,7 +196,7 @@ class Saved:
         self._add("findings", frame.withColumn("day", frame["day"].cast("date")), _FINDING)
         now, rows_of = {**known, **{one.path: one for one in self._listed if one.head}}, self._rows()
         files = [tuple(one._replace(rows=rows_of.get(one.log, 0))) for one in now.values()]
-        self._spark.createDataFrame(files, _FILES).coalesce(1).write.parquet(self._folder.new("files"))
+        self._write("files", self._spark.createDataFrame(files, _FILES).coalesce(1))
         counts = {"findings": sum(part.count() for part in self._parts("findings")), "files": len(files)}
         self._folder.commit(counts, ["files", *self._rewritten] if self._incremental else [*_COLUMNS])
 
@@ -207,8 +209,15 @@ class Saved:
             self._rewritten.append(name)
         elif old is not None:
             frame = _new(frame, old, key)
+        self._write(name, frame)
+
+    def _write(self, name: str, frame: Any) -> None:
+        """Write what this run adds to a table; InputError where the place takes no more."""
         writer = frame.write.partitionBy("day") if "day" in frame.columns else frame.write
-        writer.parquet(self._folder.new(name))
+        try:
+            writer.parquet(self._folder.new(name))
+        except Exception as error:  # what Py4J hands on from the file system
+            raise InputError(self._folder.saved(name), f"cannot be written: {first_line(error)}", _MEND) from error
 
     @cached_property
     def _torn(self) -> set[str]:

@@ -49,9 +49,11 @@ def compare_readings(
     steps = [step for rule in catalogue.rules.values() for step in rule.steps]
     on_the_mean = {step.id for step in steps if step.saves and step.saves.stat in ("mean", "total")}
     entries = tuple(_compared(one, other, on_the_mean) for one, other in pairs)
+    unread_before, unread_after = (sum(one.times for one in side.broken) if side else 0 for side in (before, after))
     whole = Comparisons(
-        schema_version=SCHEMA_VERSION, advisor_version=advisor.__version__, comparisons=entries, **alone
-    )
+        schema_version=SCHEMA_VERSION, advisor_version=advisor.__version__, comparisons=entries,
+        unread_before=unread_before, unread_after=unread_after, **alone,
+    )  # fmt: skip
     return whole, tuple(words for one, other in pairs if (words := _do_not_belong(one, other)))
 
 

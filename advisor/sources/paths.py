@@ -350,5 +350,5 @@ def why(error: OSError) -> str:
 
 
 def first_line(error: Exception) -> str:
-    """Return the first line of what an error says, or its class."""
-    return str(error).strip().split("\n")[0][:200] or type(error).__name__
+    """Return the first line of what an error says, of Java's the last cause, or its class."""
+    return str(error).strip().rpartition("\nCaused by: ")[2].split("\n")[0][:200] or type(error).__name__

@@ -40,11 +40,15 @@ def _shown(found: Comparisons | Trial) -> dict[str, Any]:
 
 
 def alone(found: Comparisons | Trial) -> list[str]:
-    """Return which queries only one side shows, a sentence for each side."""
-    sides = () if isinstance(found, Trial) else (("BEFORE", found.only_before), ("AFTER", found.only_after))
-    return [
-        f"Not compared, as only {side} holds batches to judge: {', '.join(names)}" for side, names in sides if names
+    """Return which queries only one side shows, and how much of a side was not read, a sentence each."""
+    if isinstance(found, Trial):
+        return []
+    sides = ("BEFORE", found.only_before, found.unread_before), ("AFTER", found.only_after, found.unread_after)
+    missed = [
+        f"Not compared, as only {side} holds batches to judge: {', '.join(names)}" for side, names, _ in sides if names
     ]
+    lost = [(side, text.plural(unread, "record")) for side, _, unread in sides if unread]
+    return missed + [f"{side}: {records} not readable; latency-advisor analyze shows why" for side, records in lost]
 
 
 def title(entry: Comparison | Trial) -> str:

@@ -88,6 +88,11 @@ def test_queries_are_paired_by_id_and_by_name(tmp_path: Path) -> None:
     assert pairs == {("1", "3"), ("2", "4")}
     assert (found.typed.only_before, found.typed.only_after) == ((), ("new",))
     assert "only AFTER holds batches to judge: new" in str(found) and not found.undecided
+    with Path(after).open("a", encoding="utf-8") as file:
+        file.write('{"id": "c", "runId": "4", "durationMs": {"addBatch": 1')
+    found = advisor.compare(before, after)
+    assert (found.typed.unread_before, found.typed.unread_after) == (0, 1)
+    assert "AFTER: 1 record not readable" in str(found)
     other = advisor.compare(after, before)
     assert (other.typed.only_before, other.typed.only_after) == (("new",), ())
     assert other.undecided == ["only BEFORE holds new"]
