@@ -115,6 +115,7 @@ def test_a_scan_of_real_time_mode_tells_it_of_its_own_query() -> None:
         ("score(value#37L)#38", "score(value#37L)#39", []),  # two calls that the query asks for
         ("score(value#37L)#38, tax(price#2, 1)#40", "tax(price#2, 1)#40", ["tax"]),
         ("score(tax(price#2, 1)#40)#38", "tax(price#2, 1)#40", []),  # the inner call is not counted
+        (f"score(concat({'cast(value#37L as string), ' * 60}a))#38", "score(text#4)#38", ["score"]),
     ],
 )
 def test_a_python_function_that_two_operators_call_is_told(first: str, second: str, again: list[str]) -> None:
@@ -189,6 +190,18 @@ _PANES = "Arguments: [" + ", ".join(3 * ["[named_struct(start, time#0, end, CASE
             {"schema_inferred": True},
         ),
         ("(3) Project\nOutput [2]: [from_json(StructField(a,LongType,true), value#8).a AS a#5, value#8]", {}),
+        ("(5) HashAggregate\nKeys [2]: [country#726L, spark_grouping_id#725L]\n", {"grouping_sets": True}),
+        (
+            "(2) Filter\nCondition : (isnotnull(a#2) AND RLIKE(concat(a#2, b#3), .*(ERROR|FATAL), x.*))",
+            {"open_pattern": ".*(ERROR|FATAL), x.*"},
+        ),
+        ("(2) Filter\nCondition : RLIKE(a#2, (?i).*a\\(b)", {"open_pattern": r"(?i).*a\(b"}),
+        (f"(2) Filter\nCondition : RLIKE(a#2, .*{70 * 'a'})", {"open_pattern": f".*{58 * 'a'}"}),
+        ("(2) Filter\nCondition : RLIKE(a#2, ^.*(ERROR|FATAL).*)", {}),  # tried once
+        (
+            "(2) Filter\nCondition : (RLIKE(a#2, ERROR.*) AND (regexp_extract(a#2, .*=(a), 1) = b))",
+            {},
+        ),  # takes the last
     ],
 )
 def test_a_plan_tells_what_multiplies_its_work(plan: str, told: dict[str, object]) -> None:

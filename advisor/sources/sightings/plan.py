@@ -25,7 +25,6 @@ _PIVOT: Final = re.compile(r"\) LocalLimit[^\n]{0,80}\nInput \[1\]: [^\n]*\nArgu
 _BATCH_ROWS: Final = re.compile(r"\nArguments: \[[^\]\n]*\], (\w{1,40}\[\d{1,12}\]) at [^\n]*, ExistingRDD, ")
 """Where a query of foreachBatch reads the batch."""
 _KEYS: Final = re.compile(r"\n(Left keys|Right keys|Keys) \[\d{1,4}\]: (\[[^\n]+)")
-_SORT_OF_ALL: Final = ("rangepartitioning(",)  # Spark samples the input first, in a job of its own
 _WINDOW: Final = re.compile(
     r"\bWindow \(\d+\)\n[ :+*-]*Sort \(\d+\)\n[ :+*-]*(?:ShuffleQueryStage[^\n]*\n[ :+*-]*)?Exchange (\(\d+\))\n"
 )
@@ -45,7 +44,11 @@ _PARSER: Final = re.compile(
 """A call, what stands in it before a column and behind it: of a regular expression up to the number of its group."""
 _MORE: Final = re.compile(r"\.\.\. (\d{1,9}) more fields")
 _PYTHON_CALLS: Final = re.compile(r"EvalPython\nInput [^\n]*\nArguments: \[([^\n]*)\], \[python")
-_PYTHON_CALL: Final = re.compile(r"(?:^|, )(\w+)\([^\n]{0,1000}?\)(#\d+)(?=, \w+\(|$)")
+_CALL_ENDS: Final = re.compile(r"\)(#\d+)(?:, (?=\w+\()|$)")
+_OPEN_PATTERN: Final = re.compile(
+    r", ((?:\(\?\w{1,5}\))?\.\*(?:\\.|[^()\\\n]|\((?:\\.|[^()\\\n]){0,200}\)){0,200})(?<![ -]\d)\)"
+)
+"""A regular expression of rlike that begins with `.*`."""
 _PYTHON: Final = re.compile(r"(?m)^[ :+*()\d-]*\w{0,40}(?:Python|InPandas|InArrow|InPySpark)")
 """An operator, in the plan's tree, that hands rows to Python."""
 _PYTHON_BATCHES: Final = re.compile(
@@ -70,6 +73,7 @@ def read_plan(line: Line) -> list[Told]:
     if not nodes:
         return []
     found, query = _writer(nodes[0])
+    found += _open_pattern("\n".join(nodes))
     stateful = any(_is_stateful(nodes, index) for index in range(len(nodes)))
     if stateful or whole:
         found.append(Told("stateful", stateful))
@@ -87,7 +91,12 @@ def read_physical_plan(text: str) -> list[Told]:
     state checkpoint, mode and state.
     """
     plain = [Told("trigger", "real_time")] if _REAL_TIME_SCAN in text else []
-    shapes = {"loop_join": _LOOP_JOINS, "shuffled_join": _SHUFFLED_JOINS, "sort_of_all": _SORT_OF_ALL}
+    shapes = {
+        "loop_join": _LOOP_JOINS,
+        "shuffled_join": _SHUFFLED_JOINS,
+        "sort_of_all": ("rangepartitioning(",),  # Spark samples the input first, in a job of its own
+        "grouping_sets": ("spark_grouping_id#",),
+    }
     plain += [Told(fact, value=True) for fact, names in shapes.items() if any(name in text for name in names)]
     if not any(name in text for name in _SHUFFLED_JOINS):  # which gives a repartition(N) before it its own number
         plain += [Told("repartitioned_to", int(number)) for number in _BY_NUMBER.findall(text)]
@@ -98,7 +107,11 @@ def read_physical_plan(text: str) -> list[Told]:
     if not set(_WINDOW.findall(text)).isdisjoint(_ONE_PARTITION.findall(text)):
         plain.append(Told("window_in_one_partition", value=True))
     plain += [Told("joins_own_groups", value=True)] if _joins_own_groups(text) else []
-    called = Counter(call for calls in _PYTHON_CALLS.findall(text) for call in _PYTHON_CALL.findall(calls))
+    plain += _open_pattern(text)
+    parts = [_CALL_ENDS.split(calls) for calls in _PYTHON_CALLS.findall(text)]  # text, result, text, result, ""
+    called = Counter(
+        (call.partition("(")[0], of) for each in parts for call, of in zip(each[:-1:2], each[1::2], strict=True)
+    )
     plain += [Told("python_called_again", name) for (name, _), times in called.items() if times > 1][:1]
     plain += [Told("python_batches", value=True)] if _PYTHON_BATCHES.search(text) else []
     plain += runs_python(text)
@@ -151,6 +164,11 @@ def _parsed(text: str) -> list[Told]:
         calls |= Counter((name, column) for name, _, _, column, _ in found)
     ((name, _), times), *_ = calls.most_common(1) or [(("", ""), 0)]
     return [Told("column_parser", name), Told("column_parsed_times", times)] if times > 1 else []
+
+
+def _open_pattern(plan: str) -> list[Told]:
+    """Return the first pattern of rlike that begins with `.*`, at most 60 letters of it."""
+    return [Told("open_pattern", found[1][:60]) for found in [_OPEN_PATTERN.search(plan)] if found and "RLIKE(" in plan]
 
 
 def _nodes(line: Line) -> tuple[list[str], bool]:
