@@ -195,6 +195,10 @@ _PANES = "Arguments: [" + ", ".join(3 * ["[named_struct(start, time#0, end, CASE
             "(2) Filter\nCondition : (isnotnull(a#2) AND RLIKE(concat(a#2, b#3), .*(ERROR|FATAL), x.*))",
             {"open_pattern": ".*(ERROR|FATAL), x.*"},
         ),
+        (
+            "Functions [2]: [partial_approx_count_distinct(a#8, 0.05, 0, 0), approx_count_distinct(b#9L, 0.01, 0, 0)]",
+            {"distinct_error": 0.01},
+        ),
         ("(2) Filter\nCondition : RLIKE(a#2, (?i).*a\\(b)", {"open_pattern": r"(?i).*a\(b"}),
         (f"(2) Filter\nCondition : RLIKE(a#2, .*{70 * 'a'})", {"open_pattern": f".*{58 * 'a'}"}),
         ("(2) Filter\nCondition : RLIKE(a#2, ^.*(ERROR|FATAL).*)", {}),  # tried once

@@ -295,6 +295,8 @@ _FACTS = (
          "the same call in several operators of the plan of an event log", _ASKED, settable=False),
     Fact("open_pattern", "str", "a regular expression of rlike that begins with .*",
          "the plan of an event log, or the one that Spark 4 prints when a query starts", _ASKED, settable=False),
+    Fact("distinct_error", "number", "the error that approx_count_distinct is given, 0.05 by default",
+         "as open_pattern", _ASKED, minimum=0, settable=False),
     Fact("grouping_sets", "bool", "cube, rollup or GROUPING SETS copies each row",
          "spark_grouping_id in the plan of an event log", _ASKED, settable=False),
     Fact("runs_python", "bool", "rows pass through Python functions",

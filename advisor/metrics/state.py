@@ -145,6 +145,19 @@ def state_value_bytes(window: Window) -> np.ndarray | Missing:
     return largest_told(window, np.divide(operators[READ], gets, out=np.full(len(gets), np.nan), where=gets > 0))
 
 
+@batch_metric("bytes", "bytes", label="the size of a row of the state")
+def state_row_bytes(window: Window) -> np.ndarray | Missing:
+    """Bytes that the state holds for each key, or that RocksDB reads for each value."""
+    held = _bytes_per_key(window)
+    return state_value_bytes(window) if isinstance(held, Missing) else held
+
+
+@bounded_metric("ms", phases=("add_batch_ms",), label="updates, removals and commits of the state", share=True)
+def state_work_ms(window: Window) -> Batchwise:
+    """What operators tell of updates (with what their tasks read), removals and commits, as wall time."""
+    return in_waves(window, task_ms(window))
+
+
 @window_metric("ratio", "count", label="the size of a value over that at the start of the window")
 def state_value_growth(window: Window) -> float:
     """The size of a value that RocksDB reads in the last batches over the first, where it rises all along; else 1."""

@@ -325,6 +325,9 @@ class TestPlan:
     def test_what_keeps_state(self, rows: list[str], stateful: bool) -> None:
         assert told(self.plan(*rows))["stateful"] is stateful
 
+    def test_a_pattern_that_begins_with_any_text(self) -> None:
+        assert told(self.plan("+- ~Filter RLIKE(a#2, .*x.*)", f"   +- {self.SCAN}"))["open_pattern"] == ".*x.*"
+
     def test_a_plan_that_is_cut_says_only_what_was_seen(self) -> None:
         cut = f"{AT} {self.HEAD}\nWriteToMicroBatchDataSource noop-table\n"
         assert told(cut) == {}

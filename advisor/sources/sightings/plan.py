@@ -49,6 +49,7 @@ _OPEN_PATTERN: Final = re.compile(
     r", ((?:\(\?\w{1,5}\))?\.\*(?:\\.|[^()\\\n]|\((?:\\.|[^()\\\n]){0,200}\)){0,200})(?<![ -]\d)\)"
 )
 """A regular expression of rlike that begins with `.*`."""
+_DISTINCT_ERROR: Final = re.compile(r"approx_count_distinct\([^(),\n]{1,200}, (0\.\d{1,9}), 0, 0\)")
 _PYTHON: Final = re.compile(r"(?m)^[ :+*()\d-]*\w{0,40}(?:Python|InPandas|InArrow|InPySpark)")
 """An operator, in the plan's tree, that hands rows to Python."""
 _PYTHON_BATCHES: Final = re.compile(
@@ -73,7 +74,7 @@ def read_plan(line: Line) -> list[Told]:
     if not nodes:
         return []
     found, query = _writer(nodes[0])
-    found += _open_pattern("\n".join(nodes))
+    found += _costly("\n".join(nodes))
     stateful = any(_is_stateful(nodes, index) for index in range(len(nodes)))
     if stateful or whole:
         found.append(Told("stateful", stateful))
@@ -107,7 +108,7 @@ def read_physical_plan(text: str) -> list[Told]:
     if not set(_WINDOW.findall(text)).isdisjoint(_ONE_PARTITION.findall(text)):
         plain.append(Told("window_in_one_partition", value=True))
     plain += [Told("joins_own_groups", value=True)] if _joins_own_groups(text) else []
-    plain += _open_pattern(text)
+    plain += _costly(text)
     parts = [_CALL_ENDS.split(calls) for calls in _PYTHON_CALLS.findall(text)]  # text, result, text, result, ""
     called = Counter(
         (call.partition("(")[0], of) for each in parts for call, of in zip(each[:-1:2], each[1::2], strict=True)
@@ -166,9 +167,12 @@ def _parsed(text: str) -> list[Told]:
     return [Told("column_parser", name), Told("column_parsed_times", times)] if times > 1 else []
 
 
-def _open_pattern(plan: str) -> list[Told]:
-    """Return the first pattern of rlike that begins with `.*`, at most 60 letters of it."""
-    return [Told("open_pattern", found[1][:60]) for found in [_OPEN_PATTERN.search(plan)] if found and "RLIKE(" in plan]
+def _costly(plan: str) -> list[Told]:
+    """Return the first pattern of rlike that begins with `.*`, at most 60 letters, and the error of distinct counts."""
+    pattern = _OPEN_PATTERN.search(plan) if "RLIKE(" in plan else None
+    errors = [float(error) for error in _DISTINCT_ERROR.findall(plan)]
+    found = [Told("open_pattern", pattern[1][:60])] if pattern else []
+    return found + ([Told("distinct_error", min(errors))] if errors else [])
 
 
 def _nodes(line: Line) -> tuple[list[str], bool]:
