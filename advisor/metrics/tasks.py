@@ -424,6 +424,12 @@ def python_stages(window: Window) -> np.ndarray:
     return np.bincount(window.stages["batch"], python & _is_longest(window), len(window))
 
 
+@stage_metric("count", "count", label="Python workers that a task keeps busy")
+def python_workers(window: Window) -> np.ndarray:
+    """The time of Python workers over that of the tasks, of the stage with most."""
+    return most(window, window.stages["python_ms"] / above_zero(window.stages["task_ms"]))
+
+
 @stage_metric("count", "count", label="Arrow batches that a task hands to Python")
 def arrow_batches(window: Window) -> np.ndarray | Missing:
     """Rows of the largest task that hands them to Python in Arrow batches, over the setting of such a batch's rows."""

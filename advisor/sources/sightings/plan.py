@@ -25,6 +25,7 @@ _PIVOT: Final = re.compile(r"\) LocalLimit[^\n]{0,80}\nInput \[1\]: [^\n]*\nArgu
 _BATCH_ROWS: Final = re.compile(r"\nArguments: \[[^\]\n]*\], (\w{1,40}\[\d{1,12}\]) at [^\n]*, ExistingRDD, ")
 """Where a query of foreachBatch reads the batch."""
 _KEYS: Final = re.compile(r"\n(Left keys|Right keys|Keys) \[\d{1,4}\]: (\[[^\n]+)")
+_SORT_OF_ALL: Final = ("rangepartitioning(",)  # Spark samples the input first, in a job of its own
 _WINDOW: Final = re.compile(
     r"\bWindow \(\d+\)\n[ :+*-]*Sort \(\d+\)\n[ :+*-]*(?:ShuffleQueryStage[^\n]*\n[ :+*-]*)?Exchange (\(\d+\))\n"
 )
@@ -92,12 +93,7 @@ def read_physical_plan(text: str) -> list[Told]:
     state checkpoint, mode and state.
     """
     plain = [Told("trigger", "real_time")] if _REAL_TIME_SCAN in text else []
-    shapes = {
-        "loop_join": _LOOP_JOINS,
-        "shuffled_join": _SHUFFLED_JOINS,
-        "sort_of_all": ("rangepartitioning(",),  # Spark samples the input first, in a job of its own
-        "grouping_sets": ("spark_grouping_id#",),
-    }
+    shapes = {"loop_join": _LOOP_JOINS, "shuffled_join": _SHUFFLED_JOINS, "sort_of_all": _SORT_OF_ALL}
     plain += [Told(fact, value=True) for fact, names in shapes.items() if any(name in text for name in names)]
     if not any(name in text for name in _SHUFFLED_JOINS):  # which gives a repartition(N) before it its own number
         plain += [Told("repartitioned_to", int(number)) for number in _BY_NUMBER.findall(text)]
@@ -108,7 +104,7 @@ def read_physical_plan(text: str) -> list[Told]:
     if not set(_WINDOW.findall(text)).isdisjoint(_ONE_PARTITION.findall(text)):
         plain.append(Told("window_in_one_partition", value=True))
     plain += [Told("joins_own_groups", value=True)] if _joins_own_groups(text) else []
-    plain += _costly(text)
+    plain += [*_costly(text), *([Told("grouping_sets", value=True)] if "spark_grouping_id#" in text else [])]
     parts = [_CALL_ENDS.split(calls) for calls in _PYTHON_CALLS.findall(text)]  # text, result, text, result, ""
     called = Counter(
         (call.partition("(")[0], of) for each in parts for call, of in zip(each[:-1:2], each[1::2], strict=True)
