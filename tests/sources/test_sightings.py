@@ -62,6 +62,8 @@ def event(kind: str, **fields: Any) -> dict[str, Any]:
 SPARK = "SparkContext: Running Spark version"
 LISTED = "BatchIds found from listing: "
 AQE = "MicroBatchExecution: Disabling AQE since AQE is not supported in"
+RETAINED = "HDFSBackedStateStoreProvider: Trying to add version=2 to state cache map with current_size=0 and "
+RETAINED += "max_versions_to_retain_in_memory"
 RENAMED = "CheckpointFileManager: Renamed temp file file:/"
 OF = "Map(path -> /data/incoming, maxFilesPerTrigger -> 60),None)"
 PYTHON = {"runs_python": True}
@@ -117,6 +119,7 @@ REJECTED = "terminated with error\njava.util.concurrent.RejectedExecutionExcepti
         (["X: values\n\tfetch.min.bytes = 1048576"], {"kafka_fetch_min_bytes": 1048576}),
         (["X: values\n\tfetch.max.wait.ms = soon"], {}), (["X: values\n\tmax.poll.records = 0"], {}),
         (["X: values\n\tmax.poll.records = 1"], {"kafka_max_poll_records": 1}),
+        ([f"{RETAINED}=0"], {"conf:spark.sql.streaming.maxBatchesToRetainInMemory": "0"}),
         (["X: we are falling behind schedule"], {}),
         (["FileScanRDD: Reading File path: file:/in/a.json.gz, range: 0-9, values: [empty row]"], {"reads_gzip": True}),
         (["FileScanRDD: Reading File path: file:/in/a.json, range: 0-9, values: [empty row]"], {}),
