@@ -31,6 +31,7 @@ def first(*findings: Finding, loss: Loss = INSIDE) -> str | None:
 
 ROWS, PACE = (replace(INSIDE, kind=kind, rule=rule) for kind, rule in (("rows", "ST011"), ("pace", "TR008")))
 SLOW = finding("CL003", LOOK)
+MAY_BE = finding("ST009", step("versions", None, "", (), legal="if"))
 RESTART = step("changelog", Promise(20, 40, 120), "state_ms", ("addBatch",))
 
 
@@ -55,6 +56,9 @@ RESTART = step("changelog", Promise(20, 40, 120), "state_ms", ("addBatch",))
         # against a backlog whatever may shorten the batch stands before a look
         ([finding("SR004", AT_MOST), finding("TR008", LOOK)], PACE, "python"),
         ([finding("SR004", AT_MOST), SLOW], INSIDE, "open-add-batch"),
+        # of steps that promise nothing one of a finding that is high, also if it is not sure that Spark takes it
+        ([replace(SLOW, explained_by="ST009", level="low"), replace(MAY_BE, level="high")], INSIDE, "versions"),
+        ([replace(SLOW, explained_by="ST009", level="low"), replace(MAY_BE, level="medium")], INSIDE, "open-add-batch"),
     ],
 )
 def test_the_step_that_stands_first(findings: list[Finding], loss: Loss, best: str | None) -> None:

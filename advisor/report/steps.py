@@ -117,7 +117,7 @@ def _first(own: Sequence[_Offer], offers: Sequence[_Offer], loss: Loss | None) -
 
 
 def _best(offers: Sequence[_Offer]) -> _Offer | None:
-    return min(offers, key=lambda offer: _preference(offer[1]), default=None)
+    return min(offers, key=_preference, default=None)
 
 
 def _may_be_first(finding: Finding, step: Advice) -> bool:
@@ -130,11 +130,15 @@ def _promises(step: Advice) -> bool:
     return promise is not None and (promise.likely >= 1 if step.takes == "new_checkpoint" else promise.high >= 1)
 
 
-def _preference(step: Advice) -> tuple[int, bool, float, float, bool]:
-    """Rank what saves something, then a new checkpoint, then what promises nothing, a look last; a yes before an if."""
+def _preference(offer: _Offer) -> tuple[int, bool, float, float, bool]:
+    """Rank what saves something, then a new checkpoint, then what promises nothing, a look last; a yes before an if.
+
+    Of what promises nothing, the steps of a finding that is high come first.
+    """
+    finding, step = offer
     promise = felt(step)
     if promise is None or promise.high < 1:
-        return 2, step.legal != "yes", float(step.experimental), 0.0, step.looks
+        return 2, finding.level != "high", float(step.legal != "yes"), float(step.experimental), step.looks
     tier = int(step.takes == "new_checkpoint")
     return tier, step.legal != "yes", -_worth(step, promise), -promise.high, step.experimental
 
