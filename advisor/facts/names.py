@@ -299,6 +299,8 @@ _FACTS = (
          "as open_pattern", _ASKED, minimum=0, settable=False),
     Fact("grouping_sets", "bool", "cube, rollup or GROUPING SETS copies each row",
          "spark_grouping_id in the plan of an event log", _ASKED, settable=False),
+    Fact("long_expand", "bool", "the code that copies rows (Expand) is too long for the JVM to compile",
+         "lines of CodeGenerator", _LINES, settable=False),
     Fact("runs_python", "bool", "rows pass through Python functions",
          "the plan of a session or an event log, or lines about the times of Python workers", _ASKED, settable=False),
     Fact("python_batches", "bool", "a Python function takes many rows at once (mapInPandas, say)",

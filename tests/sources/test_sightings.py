@@ -114,6 +114,7 @@ REJECTED = "terminated with error\njava.util.concurrent.RejectedExecutionExcepti
          {"max_files_per_trigger": 60}),
         ([f"{RENAMED}ck/offsets/1.tmp to file:/ck/offsets/1"], {"checkpoint_manager": "rename"}),
         ([f"{RENAMED}out/_spark_metadata/1.tmp to file:/out/_spark_metadata/1"], {}),  # the list of a file sink
+        (["CodeGenerator: Method too long to be JIT compiled: S1.expand_doConsume_0$"], {"long_expand": True}),
         (["OptimisticTransaction: [tableId=1,txnId=2] Committed delta #12 to file:/t"], {"writes_delta": True}),
         (["X: values\n\tfetch.max.wait.ms = 500"], {"kafka_fetch_max_wait_ms": 500}),
         (["X: values\n\tfetch.min.bytes = 1048576"], {"kafka_fetch_min_bytes": 1048576}),

@@ -46,10 +46,9 @@ _PARSER: Final = re.compile(
 _MORE: Final = re.compile(r"\.\.\. (\d{1,9}) more fields")
 _PYTHON_CALLS: Final = re.compile(r"EvalPython\nInput [^\n]*\nArguments: \[([^\n]*)\], \[python")
 _CALL_ENDS: Final = re.compile(r"\)(#\d+)(?:, (?=\w+\()|$)")
-_OPEN_PATTERN: Final = re.compile(
+_OPEN_PATTERN: Final = re.compile(  # of rlike, beginning with .*
     r", ((?:\(\?\w{1,5}\))?\.\*(?:\\.|[^()\\\n]|\((?:\\.|[^()\\\n]){0,200}\)){0,200})(?<![ -]\d)\)"
 )
-"""A regular expression of rlike that begins with `.*`."""
 _DISTINCT_ERROR: Final = re.compile(r"approx_count_distinct\([^(),\n]{1,200}, (0\.\d{1,9}), 0, 0\)")
 _PYTHON: Final = re.compile(r"(?m)^[ :+*()\d-]*\w{0,40}(?:Python|InPandas|InArrow|InPySpark)")
 """An operator, in the plan's tree, that hands rows to Python."""
@@ -165,10 +164,10 @@ def _parsed(text: str) -> list[Told]:
 
 def _costly(plan: str) -> list[Told]:
     """Return the first pattern of rlike that begins with `.*`, at most 60 letters, and the error of distinct counts."""
-    pattern = _OPEN_PATTERN.search(plan) if "RLIKE(" in plan else None
-    errors = [float(error) for error in _DISTINCT_ERROR.findall(plan)]
-    found = [Told("open_pattern", pattern[1][:60])] if pattern else []
-    return found + ([Told("distinct_error", min(errors))] if errors else [])
+    patterns = _OPEN_PATTERN.findall(plan) if "RLIKE(" in plan else []
+    errors = sorted(map(float, _DISTINCT_ERROR.findall(plan)))
+    found = {"open_pattern": [one[:60] for one in patterns], "distinct_error": errors}
+    return [Told(fact, values[0]) for fact, values in found.items() if values]
 
 
 def _nodes(line: Line) -> tuple[list[str], bool]:

@@ -146,6 +146,7 @@ _READERS: Final[tuple[tuple[bytes, Reader, int], ...]] = (
     (b"_to_retain_in_memory=", _groups(_VERSIONS, CONF + "spark.sql.streaming.maxBatchesToRetainInMemory"), 1),
     (b"Times: total = ", _read_worker, 20),
     (b"FileScanRDD: Reading File path: ", _is("reads_gzip", value=True, words=".gz, range: 0-"), 20),
+    (b".expand_doConsume", _is("long_expand", value=True, words="too long to be JIT compiled"), 4),
     (b" Committed delta #", _is("writes_delta", value=True), 1),
 )
 """Each kind of line that reveals a fact: marker, reader, how many are read at most."""
