@@ -16,7 +16,7 @@ from advisor.batches import Batches, Columns, instant, whole_seconds
 from advisor.batches.runs import NO_STAGES, members_of
 from advisor.column import longest
 from advisor.facts.trigger import AT_ONCE_MS
-from advisor.statistics import median, middle, since_last, sorted_quantile, zero_filled
+from advisor.statistics import median, middle, quantile, since_last, sorted_quantile, zero_filled
 
 if TYPE_CHECKING:
     from advisor.facts import Facts
@@ -28,6 +28,7 @@ CALM_BATCHES = 5  # this many fast batches in a row end the warm-up
 WARM_UP_FACTOR = 1.5  # a batch is cold until it stays under this times the later median
 STILL_USUAL = 0.9  # nor is one cold that takes no longer than so many of the later batches
 FEWEST_WHOLE = 10  # whole events beside which partial records are not judged
+SEVERAL, MOSTLY, FEWEST_CHANGES = 1.5, 0.9, 4  # intervals; of the batches that must fit; of the time between them
 MOST_BATCHES = 10_000  # the last ones of a run that are judged
 
 PHASES: dict[str, str] = {column.name: column.spark for column in tables.PHASES if column.spark != "triggerExecution"}
@@ -139,7 +140,8 @@ def executed_window(table: pa.Table | Batches, facts: Facts) -> Window:
     whole = Batches.of(table)
     ran = _as_whole_as_possible(whole.rows, ~whole.rows["idle"])
     ran &= newest(ran, MOST_BATCHES + LONGEST_WARM_UP)
-    executed = _timed(whole.rows.where(ran), held_back=_held_back(whole, facts)[ran], moved=_moved(whole)[ran])
+    every = facts.fixed_interval_ms if facts.value("source") == "kafka" else None
+    executed = _timed(whole.rows.where(ran), _held_back(whole, facts)[ran], _moved(whole)[ran], every or np.inf)
     return Window(
         batches=executed,
         operators=members_of(whole.operators, ran),
@@ -188,10 +190,30 @@ def _moved(whole: Batches) -> np.ndarray:
     return moved
 
 
-def _timed(executed: Columns, held_back: np.ndarray, moved: np.ndarray) -> Columns:
+def _gathered(executed: Columns, by_clock: np.ndarray, every: float) -> np.ndarray:
+    """Return which batches waited for a number of rows, though triggers came `every` so many ms.
+
+    Such batches start several intervals apart and take just over one number of rows: less than came in an interval
+    more. The later one starts, the more rows it has, for they come all the time; a burst is as large whether the next
+    trigger comes sooner or later.
+    """
+    triggered, rows = _intervals(executed, by_clock) < SEVERAL * every, executed["input_rows"]
+    longer = triggered & (by_clock > SEVERAL * every) & (rows > 0)
+    longer[:2] = False  # the start may be at any time
+    apart, rows = by_clock[longer], rows[longer]
+    came = rows / apart * every  # in an interval
+    over = (rows - quantile(rows, 1 - MOSTLY)) / came
+    later = np.diff(apart) / every
+    more = (np.diff(rows) / came[1:])[np.abs(later) > 0.5] - later[np.abs(later) > 0.5]
+    sharp = len(more) >= FEWEST_CHANGES and np.mean(np.abs(more) < 0.5) >= MOSTLY and np.mean(over < 1.2) >= MOSTLY
+    return longer & bool(sharp and len(rows) * 2 > len(executed))
+
+
+def _timed(executed: Columns, held_back: np.ndarray, moved: np.ndarray, every: float) -> Columns:
     """Return the executed batches with the columns that follow from their order in time."""
     since, steps = (since_last(executed[name]) for name in ("timestamp", "batch_id"))
     by_clock = np.where((steps == 1) & (since > 0), since, np.nan)
+    held_back = held_back | _gathered(executed, by_clock, every)
     interval = np.where(held_back, by_clock, _intervals(executed, by_clock))
     gap = since - np.concatenate([[np.nan], executed["trigger_execution_ms"]])[:-1]
     known = (steps == 1) & (interval >= since - 1)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from tests.made import event
 
 EVERY_MS = 10_000
 """Of the trigger; the batches lie a minute apart."""
+ROW = {"triggerExecution": 500, "latestOffset": 5, "addBatch": 400, "walCommit": 40, "commitOffsets": 40}
 
 
 def offsets(end: int, latest: int, start: int) -> dict[str, Any]:
@@ -28,8 +31,7 @@ def minutes(count: int, *, waiting: int) -> list[dict[str, Any]]:
         before, at = 600 * number, 60_000 * number
         found = {"triggerExecution": 5, "latestOffset": 4, "numInputRows": 0}
         found |= {"sources": [offsets(before, before + waiting, before)]}
-        row = {"triggerExecution": 500, "latestOffset": 5, "addBatch": 400, "walCommit": 40, "commitOffsets": 40}
-        row |= {"numInputRows": 600, "sources": [offsets(before + 600, before + 600, before)]}
+        row = ROW | {"numInputRows": 600, "sources": [offsets(before + 600, before + 600, before)]}
         made += [event(number, at - EVERY_MS, EVERY_MS, found), event(number, at, EVERY_MS, row)]
     return made
 
@@ -55,6 +57,52 @@ def test_rows_that_come_once_a_minute_wait_for_nothing(tmp_path: Path, idle: boo
     query = judged(tmp_path, made if idle else made[1::2])
     assert query["screen"]["loss"].get("rule") != "SR008"
     assert query["metrics"]["record_latency_ms"]["p50"] < EVERY_MS
+
+
+def paced(arrivals: Iterable[tuple[int, int]], least: int = 1) -> list[dict[str, Any]]:
+    """Batches of a trigger that runs none below so many rows; `arrivals`: (ms, rows) in order of time."""
+    made, waiting, read, now = list[dict[str, Any]](), 0, 0, EVERY_MS
+    for at, rows in arrivals:
+        while at >= now:
+            if waiting >= least:
+                more = {"numInputRows": waiting, "sources": [offsets(read + waiting, read + waiting, read)]}
+                made.append(event(10 + len(made), now, EVERY_MS, ROW | more))
+                waiting, read = 0, read + waiting
+            now += EVERY_MS
+        waiting += rows
+    return made
+
+
+def spaced(every_ms: Iterable[int], rows: int) -> Iterator[tuple[int, int]]:
+    return ((at, rows) for at in accumulate(every_ms))
+
+
+UNEVEN = [54_000, 47_000, 59_000, 50_000, 56_000, 61_000, 46_000, 52_000] * 4
+"""Milliseconds between bursts of rows."""
+
+
+@pytest.mark.parametrize(
+    ("made", "waits"),
+    [
+        (paced(spaced([98 + 4 * (n // 700 % 2) for n in range(14_000)], 6), least=3600), True),
+        (paced(spaced([100 + n // 100 for n in range(9000)], 6), least=3300), True),
+        (paced(spaced([55_000] * 30, 3300)), False),
+        (paced(spaced(UNEVEN, 3300)), False),
+        (paced((at, 60 * every // 1000) for at, every in zip(accumulate(UNEVEN), UNEVEN, strict=True)), False),
+        (paced(spaced([23_000, 41_000, 12_000, 37_000] * 10, 1)), False),
+        (paced(spaced([100] * 9000, 6)), False),
+    ],
+    ids=["so many at least", "at a falling pace", "even bursts", "uneven bursts", "a relay's", "few rows", "enough"],
+)
+def test_a_sharp_lower_edge_of_rows_shows_batches_that_wait_for_more(
+    tmp_path: Path, made: list[dict[str, Any]], waits: bool
+) -> None:
+    query = judged(tmp_path, made)
+    latency = query["metrics"]["record_latency_ms"]["p50"]
+    assert (any(one["rule"] == "SR008" for one in query["findings"]), latency > 2 * EVERY_MS) == (waits, waits)
+    if waits:
+        advice = query["best_step"]["advice"]
+        assert (query["best_step"]["rule"], advice["legal"]) == ("SR008", "if")
 
 
 def runs(*starts: tuple[int, int], apart_ms: int = 300_000, rows: int = 3000, **more: Any) -> list[dict[str, Any]]:
