@@ -386,7 +386,9 @@ def _is_longest(window: Window) -> np.ndarray:
     return found
 
 
-@stage_metric("share", "task", label="the part of their time in which tasks of the longest stage compute")
+@stage_metric(
+    "share", "task", label="the part of their time in which tasks of the longest stage compute or collect garbage"
+)
 def computing_share(window: Window) -> np.ndarray | Missing:
     """What tasks of a batch's longest stage compute, collect garbage and fetch, of the time that they run.
 
