@@ -83,6 +83,7 @@ REJECTED = "terminated with error\njava.util.concurrent.RejectedExecutionExcepti
     [
         ([f"{SPARK} 4.3.0", "SparkContext: Submitted application: orders "],
          {"spark_version": "4.3.0", "platform": "open_source", "application": "orders"}),
+        (["DriverLogger: Added a local log appender at: /tmp/driver/driver.log"], {"platform": "open_source"}),
         ([f"{SPARK} 3.5.1-amzn-0"], {"spark_version": "3.5.1-amzn-0", "platform": "other"}),
         (["X: spark.databricks.clusterUsageTags.sparkVersion=13.3.x-scala2.12"],
          {"databricks_runtime": "13.3.x-scala2.12", "platform": "databricks"}),

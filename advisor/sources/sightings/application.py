@@ -61,9 +61,10 @@ def platform(region: bytes) -> list[Told]:
     """Return whose Spark started here: a start on Databricks names Databricks many times, one elsewhere never."""
     at = find(region, b"Running Spark version ")
     match = VERSION.search(region[at : at + 80].decode("ascii", "replace")) if at >= 0 else None
-    if match is None or region.count(b"atabricks") > region.count(b"spark.databricks.delta."):
+    began = match or find(region, b"Added a local log appender at") >= 0  # Spark 4.0 writes its version before that
+    if not began or region.count(b"atabricks") > region.count(b"spark.databricks.delta."):
         return []
-    return [Told("platform", platform_of(match[1]), "inferred")]
+    return [Told("platform", platform_of(match[1]) if match else "open_source", "inferred")]
 
 
 def checkpoint_manager(region: bytes) -> list[Told]:
