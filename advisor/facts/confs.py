@@ -50,6 +50,8 @@ _KEPT = (
     "spark.sql.files.maxrecordsperfile", "spark.scheduler.mode", "spark.locality.wait", "spark.sql.adaptive.enabled",
     "spark.shuffle.sort.bypassmergethreshold",
 )  # fmt: skip
+_HADOOP: Final = "spark.hadoop."
+"""Prefix of settings that Spark hands to Hadoop, without it; a session's own settings it hands over as they are."""
 _STORES = {"RocksDBStateStoreProvider": "rocksdb", "HDFSBackedStateStoreProvider": "hdfs"}
 _STATE_PARTITIONS: Final = "spark.sql.streaming.internal.statestore.partitions"
 
@@ -77,8 +79,8 @@ def from_conf(key: str, text: str) -> list[tuple[str, Any]]:
     of_async = "asyncprogress" in lowered
     if lowered in _KEPT or lowered.startswith(_KEPT_PREFIXES) or of_async:
         found.append((CONF + key, redact_setting(key, text)))
-    if lowered in _READERS:
-        fact, read = _READERS[lowered]
+    if (name := lowered.removeprefix(_HADOOP)) in _READERS:
+        fact, read = _READERS[name]
         found += [(fact, value) for value in [read(text.strip())] if value is not None]
     if of_async and lowered != REAL_ASYNC_CONF:
         found.append(("ignored_async_setting", key))
@@ -96,10 +98,16 @@ def from_writer_options(options: Mapping[str, str], *, interval_default: bool = 
     """
     enabled = options.get(ASYNC_ENABLED, "false").strip().lower() == "true"
     found: list[tuple[str, Any]] = [("async_progress", enabled), ("ignored_async_setting", ignored_option(options))]
+    found += from_file_options(options)
     interval = whole(options.get(ASYNC_INTERVAL, str(ASYNC_INTERVAL_MS) if interval_default else ""))
     if enabled and interval is not None:
         found.append(("async_progress_interval_ms", interval))
     return found
+
+
+def from_file_options(options: Mapping[str, str]) -> list[tuple[str, Any]]:
+    """(fact, value) pairs that these options of a writer of files settle."""
+    return [pair for name, text in options.items() if name.lower() in _COMPRESSION for pair in from_conf(name, text)]
 
 
 def from_reader_options(options: Mapping[str, str]) -> list[tuple[str, Any]]:
@@ -143,7 +151,14 @@ def _manager(text: str) -> str:
     return "rename" if "FileContextBased" in text or "FileSystemBased" in text else "other"
 
 
+_COMPRESSION: dict[str, tuple[str, Callable[[str], Any]]] = {
+    "parquet.compression.codec.zstd.level": ("zstd_level", whole),
+    **dict.fromkeys(("compression", "parquet.compression", "orc.compress"), ("file_codec", str.lower)),
+}
+"""Options of a writer of files, which the session takes as settings, too."""
 _READERS: dict[str, tuple[str, Callable[[str], Any]]] = {
+    **_COMPRESSION,
+    "spark.sql.parquet.compression.codec": ("file_codec", str.lower),
     "spark.sql.streaming.statestore.providerclass": ("state_store", lambda text: _STORES.get(text.rpartition(".")[2])),
     "spark.sql.streaming.statestore.rocksdb.changelogcheckpointing.enabled": ("changelog", _flag),
     ASYNC_PURGE.lower(): ("async_log_purge", _flag),

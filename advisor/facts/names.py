@@ -153,6 +153,10 @@ _FACTS = (
          "settings that Kafka's producers print", _ASKED, unit="bytes", minimum=0),
     Fact("writes_delta", "bool", "the query writes a Delta table, by Delta's sink or in foreachBatch",
          "progress, lines of Delta's commits", ("log", "computed")),
+    Fact("file_codec", "str", "how written files are compressed (zstd, gzip, snappy, ...)",
+         "the writer's options, configuration", _ASKED),
+    Fact("zstd_level", "int", "level of zstd in Parquet files; Parquet's own default is 3",
+         "the writer's options, configuration", _ASKED, minimum=1),
     Fact("kafka_partitions", "int", "partitions of the Kafka topics that are read", "offsets in progress",
          ("progress",), minimum=1),
     # the state

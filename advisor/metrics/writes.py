@@ -136,6 +136,12 @@ def task_ms_per_file(window: Window) -> np.ndarray:
     return of_batch(window, "task_ms") / above_zero(needed(of_jobs(window, "files_written")))
 
 
+@stage_metric("ms", "task", label="processor time for each written megabyte")
+def cpu_per_written_mb_ms(window: Window) -> np.ndarray:
+    """Processor time of all tasks of a batch over the megabytes (10^6 bytes) that it writes."""
+    return of_batch(window, "cpu_ms") / above_zero(needed(of_jobs(window, "bytes_written")) / 1e6)
+
+
 @window_metric("share", label="the share of state loads that read files")
 def state_reload_share(window: Window) -> float | Missing:
     """Loads of state that the default store did not find in memory, of all: they read the checkpoint's files again."""

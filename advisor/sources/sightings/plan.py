@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from advisor.facts import from_writer_options
+from advisor.facts import from_file_options, from_writer_options
 from advisor.sources.sightings.line import Line, Told
 from advisor.sources.sightings.query import checkpoint, limits, of_confs
 
@@ -64,6 +64,8 @@ _STATEFUL: Final = re.compile(
 )
 _NODE: Final = re.compile(r"^(?P<indent>[ :|+-]*?)(?P<streaming>~?)(?P<name>[A-Z]\w*)")
 _STATE_INFO: Final = re.compile(r"state info \[ checkpoint = (\S+?), runId = ([0-9a-f-]{36}), opId = \d+")
+_WRITES_FILES: Final = ") Execute InsertIntoHadoopFsRelationCommand\n"
+"""A write of files in foreachBatch."""
 _MODE: Final = re.compile(r", (Append|Update|Complete)(?:, |$)")
 _HEADER: Final = re.compile(r"^(?:\d{2,4}[-/]\d\d[-/]\d\d|\[\d|\d\d:\d\d:\d\d|\{\"ts\")")
 
@@ -110,7 +112,7 @@ def read_physical_plan(text: str) -> list[Told]:
     )
     plain += [Told("python_called_again", name) for (name, _), times in called.items() if times > 1][:1]
     plain += [Told("python_batches", value=True)] if _PYTHON_BATCHES.search(text) else []
-    plain += runs_python(text)
+    plain += runs_python(text) + _compression(text)
     info = _STATE_INFO.search(text)
     if info is None:
         return plain
@@ -194,9 +196,20 @@ def _writer(root: str) -> tuple[list[Told], str | None]:
     named = _MODE.match(after.rstrip())
     if not closed or named is None:
         return [], None
-    parted = (option.partition("=") for option in _NEXT_OPTION.split(options))
-    found = from_writer_options({name: value for name, equals, value in parted if equals})
+    found = from_writer_options(_pairs(options))
     return [Told("output_mode", named[1].lower()), *(Told(*each) for each in found)], printed["id"]
+
+
+def _pairs(options: str) -> dict[str, str]:
+    parted = (option.partition("=") for option in _NEXT_OPTION.split(options))
+    return {name: value for name, equals, value in parted if equals}
+
+
+def _compression(text: str) -> list[Told]:
+    """Return how a write of files compresses them, by its options."""
+    arguments = text.partition(_WRITES_FILES)[2].partition("\nArguments: ")[2].partition("\n")[0]
+    options = arguments.partition("], Append, ")[0].rpartition(", [")[2]
+    return [Told(*each) for each in from_file_options(_pairs(options))]
 
 
 def _is_stateful(nodes: list[str], index: int) -> bool:
