@@ -4,7 +4,12 @@ Not imported here, since names and values alone must load fast: `evidence` and `
 """
 
 from advisor.facts.confs import (
-    from_conf, from_confs, from_file_options, from_reader_options, from_writer_options, in_order,
+    from_conf,
+    from_confs,
+    from_file_options,
+    from_reader_options,
+    from_writer_options,
+    in_order,
 )  # fmt: skip
 from advisor.facts.names import APPLICATION_STARTS, EXECUTOR, FACTS, LATE_BATCH, ORIGINS, Fact, Known, Sighting
 from advisor.facts.settlement import Facts, settle

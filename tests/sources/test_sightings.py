@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from advisor.facts import Sighting
 from advisor.sources.sightings.events import sight_event_log
+from advisor.sources.sightings.plan import read_physical_plan
 from advisor.sources.sightings.region import sight
 from advisor.sources.sightings.stretches import Memory
 
@@ -354,6 +355,16 @@ class TestPlan:
             "output_mode": "update", "async_progress": False, "stateful": False, "watermarked": False,
             "ignored_async_setting": "ASYNCPROGRESSTRACKINGENABLED",
         }  # fmt: skip
+
+    def test_how_a_writer_compresses_its_files(self) -> None:
+        root = self.options("compression=ZSTD, parquet.compression.codec.zstd.level=19, path=file:/out")
+        found = told(self.plan(f"+- {self.SCAN}", root=root))
+        assert (found["file_codec"], found["zstd_level"]) == ("zstd", 19)
+        write = (
+            "(3) Execute InsertIntoHadoopFsRelationCommand\nInput: []\nArguments: file:/out, false, [day#1], Parquet, "
+        )
+        read = read_physical_plan(write + "[compression=gzip, path=file:/out], Append, [a, b]\n")
+        assert [(each.fact, each.value) for each in read] == [("file_codec", "gzip")]
 
     def test_options_with_commas_and_credentials(self) -> None:
         root = self.options(
