@@ -10,7 +10,7 @@ from advisor.facts.confs import (
     from_reader_options,
     from_writer_options,
     in_order,
-)  # fmt: skip
+)
 from advisor.facts.names import APPLICATION_STARTS, EXECUTOR, FACTS, LATE_BATCH, ORIGINS, Fact, Known, Sighting
 from advisor.facts.settlement import Facts, settle
 from advisor.facts.values import check_value, conf_number, fact_named, parse_user_fact, read_value, value_in_words
@@ -29,7 +29,6 @@ from advisor.vocabulary import CONF
 __all__ = [
     "APPLICATION_STARTS", "CONF", "EXECUTOR", "FACTS", "LATE_BATCH", "ORIGINS", "Fact", "Facts", "Known", "Sighting",
     "check_value", "conf_number", "fact_named", "from_conf", "from_confs", "from_file_options", "from_reader_options",
-    "from_writer_options",
-    "in_order", "is_older", "is_version", "may_be_spark", "parse_user_fact", "platform_of", "read_value",
-    "same_version", "settle", "value_in_words", "version_at_least", "version_in_words", "version_numbers",
+    "from_writer_options", "in_order", "is_older", "is_version", "may_be_spark", "parse_user_fact", "platform_of",
+    "read_value", "same_version", "settle", "value_in_words", "version_at_least", "version_in_words", "version_numbers",
 ]  # fmt: skip
