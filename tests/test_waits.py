@@ -79,6 +79,13 @@ def spaced(every_ms: Iterable[int], rows: int) -> Iterator[tuple[int, int]]:
 
 UNEVEN = [54_000, 47_000, 59_000, 50_000, 56_000, 61_000, 46_000, 52_000] * 4
 """Milliseconds between bursts of rows."""
+ON_THE_BEAT = [20_000, 50_000, 80_000, 30_000, 60_000] * 6
+"""The same, whole intervals."""
+
+
+def relayed(every_ms: list[int]) -> Iterator[tuple[int, int]]:
+    """Rows that come all the time, and are passed on together."""
+    return ((at, 60 * apart // 1000) for at, apart in zip(accumulate(every_ms), every_ms, strict=True))
 
 
 @pytest.mark.parametrize(
@@ -88,11 +95,21 @@ UNEVEN = [54_000, 47_000, 59_000, 50_000, 56_000, 61_000, 46_000, 52_000] * 4
         (paced(spaced([100 + n // 100 for n in range(9000)], 6), least=3300), True),
         (paced(spaced([55_000] * 30, 3300)), False),
         (paced(spaced(UNEVEN, 3300)), False),
-        (paced((at, 60 * every // 1000) for at, every in zip(accumulate(UNEVEN), UNEVEN, strict=True)), False),
+        (paced(relayed(UNEVEN)), False),
+        (paced(relayed(ON_THE_BEAT)), False),
         (paced(spaced([23_000, 41_000, 12_000, 37_000] * 10, 1)), False),
         (paced(spaced([100] * 9000, 6)), False),
     ],
-    ids=["so many at least", "at a falling pace", "even bursts", "uneven bursts", "a relay's", "few rows", "enough"],
+    ids=[
+        "so many at least",
+        "at a falling pace",
+        "even bursts",
+        "uneven bursts",
+        "a relay's",
+        "a relay's on the beat",
+        "few rows",
+        "enough",
+    ],
 )
 def test_a_sharp_lower_edge_of_rows_shows_batches_that_wait_for_more(
     tmp_path: Path, made: list[dict[str, Any]], waits: bool

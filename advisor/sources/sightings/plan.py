@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from advisor.facts import from_file_options, from_writer_options
+from advisor.redaction import redact
 from advisor.sources.sightings.line import Line, Told
 from advisor.sources.sightings.query import checkpoint, limits, of_confs
 
@@ -166,10 +167,10 @@ def _parsed(text: str) -> list[Told]:
 
 def _costly(plan: str) -> list[Told]:
     """Return the first pattern of rlike that begins with `.*`, at most 60 letters, and the error of distinct counts."""
-    patterns = _OPEN_PATTERN.findall(plan) if "RLIKE(" in plan else []
-    errors = sorted(map(float, _DISTINCT_ERROR.findall(plan)))
-    found = {"open_pattern": [one[:60] for one in patterns], "distinct_error": errors}
-    return [Told(fact, values[0]) for fact, values in found.items() if values]
+    patterns = _OPEN_PATTERN.findall(plan)[:1] if "RLIKE(" in plan else []
+    errors = sorted(map(float, _DISTINCT_ERROR.findall(plan)))[:1]
+    found = [Told("open_pattern", redact(one)[:60]) for one in patterns]
+    return found + [Told("distinct_error", error) for error in errors]
 
 
 def _nodes(line: Line) -> tuple[list[str], bool]:
