@@ -64,6 +64,7 @@ UNTOLD: Final = 1000
 """Notices that may wait while `on_finding` is slow."""
 
 _ADDRESS: Final = re.compile(r"[A-Za-z][\w+.-]+:/")
+"""How an address begins, also where `Path` has left it one slash (s3:/bucket)."""
 
 _log = logging.getLogger("advisor")
 _ATTACHED: dict[str, LiveAdvisor] = {}
