@@ -91,6 +91,7 @@ _SHOWN: Final = ("checkpoint", "progress", "log", "event_log", "ui", "session")
 """Where progress shows what is, its word counts for more than what was asked for."""
 _LINES: Final = ("log", "event_log")
 _COMPUTED: Final = ("computed",)
+_PRINTED: Final = "the plan of an event log, or the one that Spark 4 prints when a query starts"
 _TRACED: Final = "what lines of jobs, tables and caches show (rules/traces.yaml)"
 
 _TRIGGERS: Final = ("unspecified", "processing_time", "once", "available_now", "continuous", "real_time")
@@ -298,9 +299,9 @@ _FACTS = (
     Fact("python_called_again", "str", "a Python function that the plan calls more than once for a row",
          "the same call in several operators of the plan of an event log", _ASKED, settable=False),
     Fact("open_pattern", "str", "a regular expression of rlike that begins with .*",
-         "the plan of an event log, or the one that Spark 4 prints when a query starts", _ASKED, settable=False),
+         _PRINTED, _ASKED, settable=False),
     Fact("distinct_error", "number", "the error that approx_count_distinct is given, 0.05 by default",
-         "as open_pattern", _ASKED, minimum=0, settable=False),
+         _PRINTED, _ASKED, minimum=0, settable=False),
     Fact("grouping_sets", "bool", "cube, rollup or GROUPING SETS copies each row",
          "spark_grouping_id in the plan of an event log", _ASKED, settable=False),
     Fact("long_expand", "bool", "the code that copies rows (Expand) is too long for the JVM to compile",
