@@ -262,8 +262,19 @@ def _belied(executed: Columns) -> np.ndarray:
 def _lasts_into_the_next(executed: Columns) -> np.ndarray:
     """Which batches end after the next one began, or have a higher number: a clock or a duration is wrong.
 
-    Nothing follows the last one: it is trusted where all others can be.
+    The next one is that by time, or by number where that contradicts fewer: batches from before and after a clock was
+    set back lie between one another in time.
     """
+    found = _overlapping(executed)
+    if found.any():
+        by_number, order = np.empty_like(found), np.argsort(executed["batch_id"], kind="stable")
+        by_number[order] = _overlapping(executed.at(order))
+        found = min(found, by_number, key=np.sum)
+    return found
+
+
+def _overlapping(executed: Columns) -> np.ndarray:
+    """Which batches contradict the next of these rows. None follows the last: it is trusted where all others can be."""
     starts, numbers = executed["timestamp"], executed["batch_id"]
     falls = (numbers[1:] < numbers[:-1]) & (starts[1:] >= starts[:-1])
     allowed = OVERLAP_MS + (1000 if whole_seconds(starts) else 0)

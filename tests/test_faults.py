@@ -190,6 +190,13 @@ def test_a_clock_that_stands_or_runs_backwards_is_told(instants: str) -> None:
     assert not len(made)
 
 
+def test_a_clock_set_back_in_mid_run_costs_one_batch_and_the_last() -> None:
+    each = [{"timestamp": f"2026-03-01T02:00:{at + (10 if at < 20 else 5.5):06.3f}Z"} for at in range(40)]
+    made = run_window(Reading.of(odd_table(each)).batches, settled({}))
+    assert "2 batches lasted into the next one: a clock was set back" in str(data_problem(made))
+    assert set(made.executed["batch_id"]) - set(made.batches["batch_id"]) == {29, 49}
+
+
 def test_starts_cut_to_seconds_are_no_clock_set_back_and_no_interval() -> None:
     starts = [f"2026-03-01T02:{n * 3.3 // 60:02.0f}:{n * 3.3 // 1 % 60:02.0f}Z" for n in range(40)]
     took = {"triggerExecution": 3300, "addBatch": 3000}
