@@ -579,6 +579,36 @@ def test_watching_a_session_that_is_gone_ends_without_a_word(monkeypatch: pytest
     assert list(onscreen.reports(lambda: "report", lambda: next(running), onscreen.News())) == ["report"]
 
 
+@pytest.mark.parametrize("how", ["stopped", "killed"])
+def test_queries_of_a_session_that_is_gone_do_not_run(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuses(run_id: str) -> Any:
+        raise ConnectionRefusedError("nobody listens")
+
+    spark = session(how)
+    with attach(spark) as advisor:
+        run(advisor, 30)
+        monkeypatch.setattr(advisor._session, "doing", lambda run_id: None)
+        assert advisor.report().typed.queries[0].stall is None
+        if how == "stopped":
+            monkeypatch.setattr(spark.sparkContext, "_jsc", None)
+        else:
+            monkeypatch.setattr(advisor._session, "doing", refuses)
+        report = advisor.report()
+        stall = report.typed.queries[0].stall
+        assert stall and (stall.word, stall.says) == ("gone", "its driver does not answer, or its session is stopped")
+        assert advisor.report().typed.queries[0].stall.since == stall.since
+        assert [entry.problem for entry in report.typed.session.problems] == (
+            [] if how == "stopped" else ["ConnectionRefusedError: nobody listens"]
+        )
+        well, said = advisor.health()
+        assert (well, [one["status"] for one in said["queries"]]) == (False, ["gone"])
+        if how == "stopped":
+            with pytest.raises(UsageError, match="the session is stopped"):
+                advisor.stages()
+        monkeypatch.undo()
+        assert advisor.report().typed.queries[0].stall is None
+
+
 def test_outside_a_notebook_watching_prints_the_last_report(capsys: pytest.CaptureFixture[str]) -> None:
     with attach(session()) as advisor:
         run(advisor, 30)

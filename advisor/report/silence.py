@@ -19,6 +19,7 @@ from advisor.metrics.units import milliseconds
 from advisor.statistics import median
 
 _NOTHING_NEW = "it waits for new data"
+_GONE = "its driver does not answer, or its session is stopped"
 _LOOKED_AT = 200
 """Batches of a run that show the usual time, the newest."""
 ALARMS = ("silent", "gone")
@@ -33,8 +34,8 @@ def stalls(reading: Reading, *, timed: bool = False) -> dict[str, Stall]:
     found = {run: _stall(_pace(reading.batches, run), doing, silence()) for run, doing in reading.doing.items()}
     words = {run: stall for run, stall in found.items() if stall is not None}
     if reading.gone_since is not None:
-        words |= {run: Stall(word="gone", since=_iso(reading.gone_since), says="its driver does not answer")
-                  for run in reading.doing}  # fmt: skip
+        gone = Stall(word="gone", since=_iso(reading.gone_since), says=_GONE)
+        words |= dict.fromkeys(reading.doing, gone)
     if not timed:
         return words
     lasted = {run: reading.doing[run].at - datetime.fromisoformat(stall.since) for run, stall in words.items()}

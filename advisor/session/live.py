@@ -9,6 +9,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -19,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from advisor import batches, contract
+from advisor.batches import Doing
 from advisor.catalogue import Catalogue, silence
 from advisor.contract import Comparison, Problem, Stall, plain
 from advisor.contract import Session as SessionEntry
@@ -43,7 +45,7 @@ from advisor.views.shown import Compared, Report
 if TYPE_CHECKING:
     import pandas as pd
 
-    from advisor.batches import Doing, Reading
+    from advisor.batches import Reading
 
 FIRST_JUDGEMENT: Final = 10
 """New batches of a run after which its findings are judged (again)."""
@@ -128,6 +130,8 @@ class LiveAdvisor(SessionListener):
         self._watches: dict[str, Watch] = {}
         self._ends: tuple[tuple[str, str], ...] = ()
         """The last runs that ended: (query, run)."""
+        self._gone: datetime | None = None
+        """Since when the session does not answer."""
         self._new: dict[str, tuple[int, float]] = {}
         """Of each run its new batches since it was judged, and when that was, or when its first event came."""
         self._news = onscreen.News()
@@ -146,7 +150,7 @@ class LiveAdvisor(SessionListener):
         `data["session"]` is `overhead()`.
         """
         reading = self.opened() if stages else self.recorder.reading()
-        reading = self._with_unheard(replace(reading, doing=self._doing()))
+        reading = self._with_unheard(self._looked_at(reading))
         idle, session = self.recorder.store.idle_since(), self._session_entry(reading.doing)
         beside: dict[str, Any] = {"session": session, "comparisons": ()}
         made = partial(_beside, reading, self._options.catalogue, idle=idle, beside=beside)
@@ -213,24 +217,32 @@ class LiveAdvisor(SessionListener):
         """
         if not self._session.stopped():
             self._session.active()
-        live, reading = self.recorder.store.live(), self.recorder.store.reading()
-        words = stalls(replace(reading, doing=self._doing()))
+        live, words = self.recorder.store.live(), stalls(self._looked_at(self.recorder.store.reading()))
         queries = [{"id": id, "run_id": run, **_in_short(words.get(run))} for run, id in live.items()]
         bad = [one for one in queries if one["status"] in ALARMS]
         gone = self._session.stopped() or (not live and any(self.recorder.store.died(*one) for one in self._ends))
         status = "gone" if gone else bad[0]["status"] if bad else "running" if live else "no query runs"
         return not bad and not gone, {"status": status, "queries": queries}
 
+    def _looked_at(self, reading: Reading) -> Reading:
+        """Return the reading with what each run that is alive does, and since when the session does not answer."""
+        doing = self._doing()
+        return replace(reading, doing=doing, gone_since=self._gone)
+
     def _doing(self) -> dict[str, Doing]:
-        """What each run that is alive does; nothing of one of which that cannot be asked."""
-        found = {}
+        """What each run that is alive does, of a session that is gone the time alone; nothing where asking fails."""
+        found, gone, now = {}, self._session.stopped(), datetime.now(timezone.utc)
         for run_id in self.recorder.store.live():
             try:
-                if (doing := self._session.doing(run_id)) is not None:
-                    said = self.recorder.idle.get(run_id)
-                    found[run_id] = doing if said is None else doing._replace(idle=max(said, doing.idle or said))
+                doing = Doing(now) if gone else self._session.doing(run_id)
             except Exception as error:  # Py4J raises what it likes
                 self.recorder.failed(error)
+                gone = isinstance(error, OSError)  # no connection, or no answer in time
+                doing = Doing(now) if gone else None
+            if doing is not None:
+                said = self.recorder.idle.get(run_id)
+                found[run_id] = doing if said is None else doing._replace(idle=max(said, doing.idle or said))
+        self._gone = (self._gone or now) if gone else None
         return found
 
     def opened(self) -> Reading:

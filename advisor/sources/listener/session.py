@@ -83,6 +83,7 @@ class _Classic:
             return write(store.jobsList(None)).encode(), write(stages).encode()
         except Exception as error:  # Py4J raises what it likes
             found = f"this Spark does not give its jobs ({type(error).__name__})"
+            found = "the session is stopped" if self.stopped() else found
             raise UsageError("stages", found, "analyze its event log, which holds them") from None
 
     def facts_at_batch(self, run_id: str) -> list[Told]:
