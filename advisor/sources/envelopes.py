@@ -40,7 +40,7 @@ _NAMED = re.compile(rb"[^\s\d\"{}][^\n\"{}]{0,160}?[|\] ][ \t]*(?=\[?\d\d(?:\d\d
 _CONTAINERS = 50
 _DEEPEST = 20
 _GAP = re.compile(r"[\s,:]*")
-_DOCUMENT = re.compile(rb'[\[{]\s*["{\[\]}]')  # and no `[2026-01-24 ...`
+_DOCUMENT = re.compile(rb'(?!\{\s{0,9}"id"[^}]{0,99}"runId")[\[{]\s*["{\[\]}]')  # neither `[2026-...` nor an event
 _BLANK = b"\xef\xbb\xbf \t\r\n"
 LARGEST = 256 << 20
 """Bytes of an export that are read, where all of it has to be there before any of it can be read."""
@@ -65,15 +65,21 @@ class Unwrapped(NamedTuple):
         return self.places[max(0, bisect_right(self.starts, position) - 1)]
 
 
-def in_json(buffer: Buffer, begin: int) -> bool:
-    """Whether the first line at `begin` is in an envelope of JSON."""
-    head = buffer[begin : begin + _LONGEST]
-    return bool(_JSON.match(head)) and _of_json(head.split(b"\n", 1)[0]) is not None
+def in_json(buffer: Buffer, begin: int, end: int) -> bool:
+    """Whether the first line or the last one in [begin, end) is in an envelope of JSON."""
+    heads = (buffer[at : at + _LONGEST] for at in _outer(buffer, begin, end))
+    return any(_JSON.match(head) and _of_json(head.split(b"\n", 1)[0]) is not None for head in heads)
+
+
+def _outer(buffer: Buffer, begin: int, end: int) -> tuple[int, int]:
+    """Where the first line and the last one begin: where envelopes begin or end between them, one is in an envelope."""
+    return begin, max(begin, buffer.rfind(b"\n", begin, end - 1) + 1)
 
 
 def unwrapped(buffer: Buffer, begin: int, end: int) -> Unwrapped | None:
-    """The lines in [begin, end) out of their envelopes; None when the first line is in none."""
-    if not (_CRI.match(buffer[begin : begin + 80]) or in_json(buffer, begin)):
+    """The lines in [begin, end) out of their envelopes; None when neither the first line nor the last is in one."""
+    in_cri = any(_CRI.match(buffer[at : at + 80]) for at in _outer(buffer, begin, end))
+    if not (in_cri or in_json(buffer, begin, end)):
         return None
     lines = bytes(buffer[begin:end]).splitlines(keepends=True)
     texts = [_text(line) for line in lines]

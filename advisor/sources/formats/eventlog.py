@@ -12,7 +12,7 @@ import msgspec
 from advisor.batches import FRESH_EVENTS
 from advisor.progress import UNUSUAL, Broken, Progress, from_object
 from advisor.progress.shapes import with_totals
-from advisor.sources.formats.driverlog import MARKER
+from advisor.sources.formats import driverlog
 from advisor.sources.formats.records import LONGEST_EVENT, read_among
 from advisor.sources.harvest import Buffer, Harvest, find, places
 
@@ -45,12 +45,13 @@ _decode_event = msgspec.json.Decoder(_Line).decode
 def matches(head: bytes) -> bool:
     """Whether a file that begins like this is an event log; progress before its first event is not of one."""
     found = _EVENT_LOG.search(head) if _EVENT in head else None
-    return found is not None and (not found.start() or not (MARKER in head or _DURATIONS in head[: found.start()]))
+    return found is not None and (not found.start() or not (driverlog.MARKER in head or _DURATIONS in head[: found.start()]))
 
 
 def read(buffer: Buffer, begin: int, final: bool, harvest: Harvest) -> int:
     """Harvest the progress events of an event log; where to go on once more of the file is there."""
-    return read_among(_read_own, buffer, begin, final, harvest)
+    own = driverlog.read if driverlog.marks_events(buffer, begin) else _read_own
+    return read_among(own, buffer, begin, final, harvest)
 
 
 def _read_own(buffer: Buffer, begin: int, final: bool, harvest: Harvest) -> int:

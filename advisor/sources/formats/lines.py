@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from advisor.progress import UNUSUAL, decode_usual
-from advisor.sources.formats import records
-from advisor.sources.formats.records import LONGEST_EVENT, find_events, keep, note_torn, tells_of_state
+from advisor.sources.formats import driverlog, records
+from advisor.sources.formats.records import LONGEST_EVENT, find_events, keep, note_torn, read_among, tells_of_state
 from advisor.sources.harvest import Buffer, Harvest
 
 _NO_JSON = "a line that begins as progress and is no JSON"
@@ -35,6 +35,8 @@ def read(buffer: Buffer, begin: int, final: bool, harvest: Harvest) -> int:
         try:
             event = decode_usual(line)
         except UNUSUAL:
+            if driverlog.MARKER in line:
+                return read_among(driverlog.read, buffer, start, final, harvest)
             if bytes(line[-2:]).rstrip()[-1:] in (b"{", b"[", b","):  # from here on an event stands on many lines
                 return records.read(buffer, start, final, harvest)
             _read_loosely(buffer, start, stop, harvest)

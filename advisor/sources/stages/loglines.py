@@ -83,8 +83,8 @@ class LogLines:
 
     def read(self, window: Stretch, resume: int, file: int) -> Iterator[Line]:
         """Yield the wanted lines between the window's `begin` and `resume`; `file`: the file's number in its log."""
-        wrapped = unwrapped(window.buffer, window.begin, resume) if in_json(window.buffer, window.begin) else None
         text, begin, end = (window.buffer, window.begin, resume)
+        wrapped = unwrapped(text, begin, end) if in_json(text, begin, end) else None
         if wrapped is not None:
             text, begin, end = wrapped.text, 0, len(wrapped.text)
         self._file, self._unsure = file, self._unsure or file != self._file
@@ -112,29 +112,17 @@ class LogLines:
 
     def _learn(self, text: Buffer, begin: int, end: int) -> None:
         """Learn the layout, as far as this text shows it."""
-        at = text.find(_KNOWN, begin, end) if self._unsure else -1
-        while at >= 0 and self._unsure:
-            stop = text.find(b"\n", at, end)
-            self._learn_from(bytes(text[max(begin, text.rfind(b"\n", begin, at) + 1) : stop if stop >= 0 else end]))
-            at = text.find(_KNOWN, at + 1, end)
-
-    def _learn_from(self, line: bytes) -> None:
-        structured = _OBJECT in line and line.endswith((b'"logger":"DAGScheduler"}', b'"logger":"DAGScheduler"}\r'))
-        head = None
-        if structured:
-            line = line[line.find(_OBJECT) :]
-            self._column = -(_AT_END + _LETTERS + line.endswith(b"\r"))
-        elif before := _BEFORE.match(line):
-            self._column = len(before[0])
-        elif found := _HEAD_OF_JOB.match(line):
-            form = _PART.sub(lambda part: _FORM[part.lastindex or 0] or re.escape(part[0]), found[0])
-            self._column, head = 0, re.compile(b"(?m)^" + form)
-        else:
-            self.unknown = self.unknown or (not self._names and b"Got job " in line)
+        if not self._unsure:
             return
-        self._head, self.clock, self._unsure, self.unknown = head, Clock(line), False, False
-        names = {name: f'"{name}'[-_LETTERS:] if structured else f"{name}: "[:_LETTERS] for name in self._loggers}
-        self._names = {letters.encode(): name for name, letters in names.items()}
+        for _, line in _scheduler_lines(text, begin, end):
+            if layout := _layout(line):
+                self._column, self._head = layout
+                self.clock, self._unsure, self.unknown = Clock(line), False, False
+                names = {name: f'"{name}' if self._column < 0 else f"{name}: " for name in self._loggers}
+                letters = slice(-_LETTERS, None) if self._column < 0 else slice(_LETTERS)
+                self._names = {each[letters].encode(): name for name, each in names.items()}
+                return
+            self.unknown = self.unknown or (not self._names and b"Got job " in line)
 
     def _pieces(self, text: Buffer, begin: int, end: int) -> Iterator[tuple[Iterable[tuple[int, ...]], int]]:
         """Yield rows (lines before it, its begin, end, its logger's place), and where an unread application begins."""
@@ -152,13 +140,13 @@ class LogLines:
             words = np.ndarray((max(0, len(piece) - _LETTERS + 1),), "<u8", piece, strides=(1,))
             names = np.array([int.from_bytes(name, "little") for name in self._names], np.uint64)
             wanted = wanted[np.isin(words[places[wanted]], names)]
-            new = _application(text, begin, np.append(starts[wanted], len(piece)), np.append(0, stops[wanted]))
+            new, begins = _new(text, begin, np.append(starts[wanted], len(piece)), np.append(0, stops[wanted]))
             if new >= 0:
-                stops = stops[: np.searchsorted(stops, new - begin) + 1]
+                stops = stops[: np.searchsorted(stops, new - begin) + begins]
                 wanted = wanted[wanted < len(stops)]
-                last = begin + int(stops[-1]) + 1
+                last = begin + int(stops[-1]) + 1 if len(stops) else begin
             columns = (begin + column[wanted] for column in (starts, stops, places))
-            yield zip((self._before + wanted).tolist(), *(each.tolist() for each in columns), strict=True), new
+            yield zip((self._before + wanted).tolist(), *(each.tolist() for each in columns), strict=True), new if begins else -1
             begin, self._before = last, self._before + len(stops)
             if new >= 0 and not self._unsure:
                 self._unsure = True
@@ -175,11 +163,37 @@ class LogLines:
         return places
 
 
-def _application(text: Buffer, begin: int, starts: np.ndarray, stops: np.ndarray) -> int:
-    """Return where in a gap between wanted lines an application begins; -1 in none."""
-    gaps = (*np.flatnonzero(starts[:-1] - stops[:-1] > _GAP), -1)
-    found = (_BEGINS.search(cast(bytes, text), begin + int(stops[gap]), begin + int(starts[gap])) for gap in gaps)
-    return next((begins.start() for begins in found if begins), -1)
+def _new(text: Buffer, begin: int, starts: np.ndarray, stops: np.ndarray) -> tuple[int, bool]:
+    """Return (where in a gap between wanted lines an application begins, True), or another layout, False; -1: none."""
+    for gap in (*np.flatnonzero(starts[:-1] - stops[:-1] > _GAP), -1):
+        low, high = begin + int(stops[gap]), begin + int(starts[gap])
+        if found := _BEGINS.search(cast(bytes, text), low, high):
+            return found.start(), True
+        others = (start for start, line in _scheduler_lines(text, low, high) if _layout(line))
+        if (first := next(others, -1)) >= 0 and next(others, -1) >= 0:  # one may be what a second appender wrote
+            return first, False
+    return -1, False
+
+
+def _scheduler_lines(text: Buffer, begin: int, end: int) -> Iterator[tuple[int, bytes]]:
+    """Yield (where it begins, the line) for each line that names the scheduler."""
+    at = text.find(_KNOWN, begin, end)
+    while at >= 0:
+        start, stop = max(begin, text.rfind(b"\n", begin, at) + 1), text.find(b"\n", at, end)
+        yield start, bytes(text[start : stop if stop >= 0 else end])
+        at = text.find(_KNOWN, at + 1, end)
+
+
+def _layout(line: bytes) -> tuple[int, re.Pattern[bytes] | None] | None:
+    """Return `_column` and `_head` of the lines like this one of the scheduler; None where it does not show them."""
+    if _OBJECT in line and line.endswith((b'"logger":"DAGScheduler"}', b'"logger":"DAGScheduler"}\r')):
+        return -(_AT_END + _LETTERS + line.endswith(b"\r")), None
+    if before := _BEFORE.match(line):
+        return len(before[0]), None
+    if found := _HEAD_OF_JOB.match(line):
+        form = _PART.sub(lambda part: _FORM[part.lastindex or 0] or re.escape(part[0]), found[0])
+        return 0, re.compile(b"(?m)^" + form)
+    return None
 
 
 class Clock:
