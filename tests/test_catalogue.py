@@ -206,3 +206,8 @@ def test_a_broken_file_among_the_projects_own_rules_is_named(tmp_path: Path, mon
         monkeypatch.setitem(reads.__globals__, "rules_directory", lambda: own)
     with pytest.raises(CatalogueError, match="LG001-offset-log"):
         rules_to_judge_by()
+
+
+def test_no_rule_takes_what_nothing_shows_for_an_exclusion(catalogue: Catalogue) -> None:
+    lines = [(rule.id, line) for rule in catalogue.rules.values() for line in rule.unless if line.fact is not None]
+    assert [id for id, line in lines if line.operator == "known" and not line.operand] == []

@@ -168,6 +168,9 @@ def test_a_rule_that_passed_tells_by_how_much(catalogue: Catalogue) -> None:
     found = judge(window([calm] * 60, **KNOWN), catalogue)
     margins = {entry.rule: entry.margin for entry in found.passed}
     assert margins["LG001"].startswith("the share of the offset and commit logs: ")
+    left = {entry.rule: entry.left for entry in found.passed}
+    assert left["LG001"] is not None
+    assert left["LG003"] is None  # nobody knows whether the purge is asynchronous
     assert {entry.rule: entry.reason for entry in found.not_applicable}["SK003"] == "sink is kafka"
 
 
@@ -230,6 +233,13 @@ def test_lines_limited_to_versions_while_the_version_is_not_known() -> None:
 def test_the_answer_to_a_condition(asked: dict[str, Any], known: dict[str, Any], holds: bool | None) -> None:
     state = [{"operatorName": "s", "commitTimeMs": 100, "numShufflePartitions": 10}]
     assert ask(condition(**asked), window([BATCH | {"addBatch": 80, "operators": state}], **known)).holds is holds
+
+
+@pytest.mark.parametrize(("fact", "settable"), [("kafka_batch_size", True), ("loop_join", False)])
+def test_what_a_person_can_set_is_asked_for(fact: str, settable: bool) -> None:
+    answer = ask(condition(fact=fact, **{"is": True}), window([BATCH]))
+    assert answer.holds is None and fact in answer.because
+    assert ("--set" in answer.because) is settable
 
 
 def test_a_part_of_a_batch_is_at_most_the_whole_in_a_sentence() -> None:

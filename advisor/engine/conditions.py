@@ -247,4 +247,6 @@ def missing_because(value: Missing) -> str:
 
 
 def _not_known(name: str) -> str:
+    if name in FACTS and not FACTS[name].settable:
+        return f"nothing that was read shows {name}"
     return f"{name} is not known (--set {name}=...)"

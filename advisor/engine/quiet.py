@@ -60,7 +60,7 @@ def unmet(rule: Rule, window: Window, levels: Mapping[Level, float]) -> Passed |
         return passed(rule, window, levels)
     line = failing[0]
     if line.operator == "known":  # another rule judges it
-        return _not_applicable(rule, f"{label(line.subject)}: {'not known' if line.operand else 'known'}")
+        return _not_applicable(rule, f"{label(line.subject)}: known")
     return _passed(rule, window, line.subject, line.stat, line.operand, line.operator == "below")
 
 
@@ -78,5 +78,7 @@ def _passed(rule: Rule, window: Window, metric: str, stat: str | None, limit: ob
         return Passed(rule.id, f"{label(metric)}: as it should be")
     asked = f"fires below {number(limit, unit)}" if below else f"fires from {number(limit, unit)}"
     left = (value.safe - limit if below else limit - value.high) / limit if limit else math.inf
-    told = round(left, 3) if 0 <= left < math.inf else None  # no distance where an interval crosses the limit
+    facts = ask_all([line for line in rule.requires if line.fact is not None], window)
+    near = 0 <= left < math.inf and None not in [answer.holds for answer in facts.answers]
+    told = round(left, 3) if near else None  # no distance where an interval crosses the limit or a fact is unknown
     return Passed(rule.id, f"{label(metric)}: {in_words(value, unit)} ({asked})", told)
