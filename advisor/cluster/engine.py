@@ -125,8 +125,7 @@ class _Hearing:
             self._saved.add(rows, sightings, self._jobs.spread, again)
             batches, sightings = (rows_again(self._saved.table(name), name) for name in ("batches", "sightings"))
             if self._stages:
-                self._saved.add_opened(rows)
-                opened = self._saved.opened()
+                opened = self._saved.with_opened(rows)
         found = self._entries(rows, batches, sightings, opened, work, kind)
         if self._saved:
             self._saved.commit(found.entries, self._known)

@@ -68,8 +68,9 @@ def given(spark: Any, paths: Paths) -> Given:
     lengths: dict[str, int] = {}
     urls = []
     named = _named(paths)
-    for path in named if is_local(spark) else map(_absolute, named):
-        found, below = _found(spark, path)
+    for path in named:
+        is_named_alike = is_local(spark) or is_url(path) or path.startswith("dbfs:/")
+        found, below = _found(spark, path if is_named_alike else os.path.abspath(path))  # noqa: PTH100
         lengths |= below
         urls += [path] if below else []
         for one in found:
@@ -100,10 +101,6 @@ def _found(spark: Any, path: str) -> tuple[list[Input], dict[str, int]]:
             found = f"{error.found}, and the JVM finds no file there"
             raise InputError(path, found, "check the address and the credentials") from None
         return [Input(file, log_of(file), False) for file in in_order(below)], below
-
-
-def _absolute(path: str) -> str:
-    return path if is_url(path) or path == STDIN or path.startswith("dbfs:/") else os.path.abspath(path)  # noqa: PTH100
 
 
 LARGEST = 256 << 20
@@ -153,12 +150,9 @@ def _contents(spark: Any, urls: Sequence[str]) -> Any:
 def _read(contents: Iterable[_Content], sightings: bool, stages: bool) -> Iterator[Row]:
     for log, members in groupby(contents, key=lambda each: each[0]):
         with TemporaryDirectory(prefix="latency-advisor-") as folder:
-            files = [_copied(folder, content) for content in members]
+            files = []
+            for _, number, path, text in members:
+                copy = Path(folder) / str(number)
+                copy.write_bytes(text)
+                files.append(File(number, path, len(text), copy=str(copy)))
             yield from read_unit(Unit(log, tuple(files)), sightings, stages)
-
-
-def _copied(folder: str, content: _Content) -> File:
-    _, number, path, text = content
-    copy = Path(folder) / str(number)
-    copy.write_bytes(text)
-    return File(number, path, len(text), copy=str(copy))

@@ -240,14 +240,11 @@ class Mentions:
             self._found.append((name, base + position, turn))
             self._turns = 0
         elif turn:
-            self._note_turn(name, base + position)
-
-    def _note_turn(self, name: bytes, place: int) -> None:
-        if self._turns >= 2 and place - self._found[-2][1] <= _NEAR:
-            self._found.pop()
-            self._turns -= 1
-        self._found.append((name, place, True))
-        self._turns += 1
+            if self._turns >= 2 and base + position - self._found[-2][1] <= _NEAR:
+                self._found.pop()
+                self._turns -= 1
+            self._found.append((name, base + position, True))
+            self._turns += 1
 
 
 def look_again(rows: Iterable[Row]) -> Iterator[Row]:

@@ -189,19 +189,14 @@ def batches_frame(rows: Any, partitions: int) -> Any:
     """
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for table in _in_portions(rows_of(batches)):
-            yield from deduplicate(table)[0].cast(BATCHES).to_batches(_ROWS)
+        groups = groupby(rows_of(batches), key=lambda row: (row.key, row.note))
+        stretches = (pa.concat_tables([unpacked(row.payload) for row in members]) for _, members in groups)
+        for some in portions(stretches, _ROWS, len):  # a stretch is never cut
+            yield from deduplicate(pa.concat_tables(some))[0].cast(BATCHES).to_batches(_ROWS)
 
     place = ("key", "note")
     chosen = rows.filter("kind = 'batches'").repartition(partitions, *place)
     return chosen.sortWithinPartitions(*place, "number", "start").mapInArrow(sparing(run), struct(BATCHES))
-
-
-def _in_portions(rows: Iterable[Row]) -> Iterator[pa.Table]:
-    """Tables of some thousand rows, of whole stretches."""
-    groups = groupby(rows, key=lambda row: (row.key, row.note))
-    stretches = (pa.concat_tables([unpacked(row.payload) for row in members]) for _, members in groups)
-    yield from map(pa.concat_tables, portions(stretches, _ROWS, len))
 
 
 def table_frame(rows: Any, schema: pa.Schema) -> Any:

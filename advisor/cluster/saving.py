@@ -170,13 +170,10 @@ class Saved:
         mended = self._torn & (again | self._moved)
         self._add("sightings", table_frame(sightings, for_spark(TABLES["sightings"])), _TOLD, mended)
 
-    def add_opened(self, rows: Any) -> None:
-        """Add what rows of the tables that open addBatch hold that is not there yet."""
+    def with_opened(self, rows: Any) -> Any:
+        """Add what rows of the tables that open addBatch hold that is not there yet; return rows of both tables."""
         for name, key in KEYS.items():
             self._add(name, opened_frame(rows, name), key)
-
-    def opened(self) -> Any:
-        """Rows of both saved tables."""
         stages, parts = (rows_again(self.table(name), name) for name in KEYS)
         return stages.union(parts)
 

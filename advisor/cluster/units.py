@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import groupby
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from advisor.errors import InputError
@@ -113,15 +112,15 @@ def grown(log: Unit, files: Iterable[File], looks: Mapping[str, Look], split: in
 
 def units(log: Unit, looks: Mapping[str, Look], split: int) -> list[Unit]:
     """Return how to read a log: whole if it is small, an event log, compressed or unmarked, else in ranges."""
-    if not _divisible(log, looks):
+    seen = [(file, looks.get(file.path, Look(whole=True))) for file in log.files]
+    if any(look.whole or (file.size > WHOLE and not _in_ranges(look)) for file, look in seen):
         return [log]
-    return [unit for file in log.files for unit in _units_of(log.log, file, looks[file.path], split)]
-
-
-def _divisible(log: Unit, looks: Mapping[str, Look]) -> bool:
-    """Whether a file of the log can be read without those before it, and in ranges if it is large."""
-    seen = [(file.size, looks.get(file.path, Look(whole=True))) for file in log.files]
-    return all(not look.whole and (size <= WHOLE or _in_ranges(look)) for size, look in seen)
+    parts = []
+    for file, look in seen:
+        is_whole = not named(look.format).by_line and file.size <= WHOLE
+        for start, end in ranges(file, max(split, file.size, 1) if is_whole else split):
+            parts.append(Unit(log.log, (file,), look.format, start, end))
+    return parts
 
 
 def _in_ranges(look: Look) -> bool:
@@ -129,28 +128,17 @@ def _in_ranges(look: Look) -> bool:
     return not look.whole and (named(look.format).by_line or look.marked)
 
 
-def _units_of(log: str, file: File, look: Look, split: int) -> Iterator[Unit]:
-    whole = not named(look.format).by_line and file.size <= WHOLE
-    for start, end in ranges(file, max(split, file.size, 1) if whole else split):
-        yield Unit(log, (file,), look.format, start, end)
-
-
 def tasks(parts: Iterable[Unit], size: int) -> list[list[Unit]]:
     """Units in tasks of about `size` bytes, neighbours together, the largest tasks first."""
-    numbered = _numbered(parts, size)
-    found = [[unit for _, unit in members] for _, members in groupby(numbered, key=lambda each: each[0])]
-    return sorted(found, key=lambda members: -sum(unit.size for unit in members))
-
-
-def _numbered(parts: Iterable[Unit], size: int) -> Iterator[tuple[int, Unit]]:
-    """Each unit with the number of its task."""
-    task = filled = 0
+    found: list[list[Unit]] = []
+    filled = size
     for unit in parts:
-        more = cost(unit)
-        if filled and filled + more > size:
-            task, filled = task + 1, 0
-        filled += more
-        yield task, unit
+        if filled + cost(unit) > size:
+            found.append([])
+            filled = 0
+        found[-1].append(unit)
+        filled += cost(unit)
+    return sorted(found, key=lambda members: -sum(unit.size for unit in members))
 
 
 _STEP = 4 << 20

@@ -111,7 +111,8 @@ def memory(series: np.ndarray) -> float:
     if n < 2 * FEWEST_BLOCKS or not series.std() > 0:
         return 1.0
     most = min(math.ceil(math.sqrt(n)) + _quiet_lags(n), n - 1)
-    covariance = _autocovariance(series, most)
+    centred = series - series.mean()
+    covariance = np.array([centred[lag:] @ centred[: n - lag] for lag in range(most + 1)]) / n
     reach = min(2 * max(_last_lag(covariance / covariance[0], n), 1), most)
     lags = np.arange(-reach, reach + 1)
     tapered = np.clip(2 * (1 - np.abs(lags) / reach), 0, 1) * covariance[np.abs(lags)]
@@ -121,11 +122,6 @@ def memory(series: np.ndarray) -> float:
 
 def _quiet_lags(n: int) -> int:
     return max(5, math.ceil(math.sqrt(math.log10(n))))
-
-
-def _autocovariance(series: np.ndarray, most: int) -> np.ndarray:
-    centred = series - series.mean()
-    return np.array([centred[lag:] @ centred[: len(centred) - lag] for lag in range(most + 1)]) / len(centred)
 
 
 def _last_lag(correlation: np.ndarray, n: int) -> int:
