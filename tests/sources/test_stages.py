@@ -587,14 +587,15 @@ READS = (5, (10, "FileScanRDD: Reading File path: file:/dim/part-0.parquet, rang
 LISTS = (0, (0, "HadoopFSUtils: Listing leaf files and directories in parallel under120 paths. The first several"))
 
 
-def logged(batches: int, tells: tuple[int, tuple[int, str]] | None) -> str:
-    """A driver's log of batches with two jobs: one of 300 ms that reads a table or lists its folders, as a line `tells`
-    at a place among its lines, one of 100 ms that reads the stream.
+def logged(batches: int, tells: tuple[int, tuple[int, str]] | None, rest: int = 1) -> str:
+    """A driver's log of batches with a job of 300 ms that reads a table or lists its folders, as a line `tells` at a
+    place among its lines, and the rest, jobs of 100 ms, one of which reads the stream.
     """
     lines: list[str] = []
     for batch in range(batches):
         at = 2.0 * batch
-        for job, begin, ms in ((2 * batch, 0.1, 300), (2 * batch + 1, 0.5, 100)):
+        for one in range(rest + 1):
+            job, begin, ms = (rest + 1) * batch + one, 0.1 + 0.4 * (one > 0) + 0.12 * (one > 1), 100 if one else 300
             name, stage = "start at X.java:0", f"in stage {job}.0 (TID {job})"
             said = [
                 (0, f"DAGScheduler: Got job {job} ({name}) with 1 output partitions"),
@@ -610,9 +611,11 @@ def logged(batches: int, tells: tuple[int, tuple[int, str]] | None) -> str:
                 said.insert(*tells)
             lines += [f"{clock(at + begin + after / 1000)} INFO {line}" for after, line in said]
         row = {"triggerExecution": 800, "addBatch": 700, "numInputRows": 10}
-        one = event(batch + 1, 2000.0 * batch, 2000.0, row)
-        one["sources"][0] |= {"startOffset": 10 * batch, "endOffset": 10 * batch + 10}
-        lines.append(f"{clock(at + 0.81)} INFO MicroBatchExecution: Streaming query made progress: {json.dumps(one)}")
+        told_of = event(batch + 1, 2000.0 * batch, 2000.0, row)
+        told_of["sources"][0] |= {"startOffset": 10 * batch, "endOffset": 10 * batch + 10}
+        lines.append(
+            f"{clock(at + 0.81)} INFO MicroBatchExecution: Streaming query made progress: {json.dumps(told_of)}"
+        )
     return "\n".join(lines) + "\n"
 
 
@@ -620,9 +623,11 @@ def clock(seconds: float) -> str:
     return (START + timedelta(seconds=seconds)).strftime("%y/%m/%d %H:%M:%S.%f")[:-3]
 
 
-@pytest.mark.parametrize(("tells", "other"), [(READS, 300.0), (LISTS, 300.0), (None, None)])
-def test_of_two_jobs_that_read_lines_tell_which_reads_a_table_else_nobody_knows(
-    tmp_path: Path, tells: tuple[int, tuple[int, str]] | None, other: float | None
+@pytest.mark.parametrize(
+    ("tells", "rest", "other"), [(READS, 1, 300.0), (READS, 2, 300.0), (LISTS, 1, 300.0), (None, 1, None)]
+)
+def test_of_several_jobs_that_read_lines_tell_which_reads_a_table_else_nobody_knows(
+    tmp_path: Path, tells: tuple[int, tuple[int, str]] | None, rest: int, other: float | None
 ) -> None:
-    found = told(tmp_path, logged(4, tells).encode())["other_ms"].tolist()[1:]
+    found = told(tmp_path, logged(4, tells, rest).encode())["other_ms"].tolist()[1:]
     assert found == pytest.approx([other] * 3, abs=15) if other else all(ms is None or ms != ms for ms in found)

@@ -116,7 +116,7 @@ def _settle_batch(event: Event, jobs: Sequence[LoggedJob]) -> None:
     of_jobs = sum(any(id(leaf) not in scans for leaf in job.leaves) for job in own)
     for leaf in leaves:
         reads = "source_read" if of_jobs == 1 or (event.reads or 0) >= of_jobs else None
-        leaf.kind = "scan" if id(leaf) in scans else reads
+        leaf.kind = "other" if id(leaf) in scans else reads
     _settle_state(event, [attempt for job in own for attempt in job.attempts], {id(leaf) for leaf in leaves})
 
 
