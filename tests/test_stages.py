@@ -230,8 +230,9 @@ _CALLS = plan(
         plan(
             "Project = Project [from_json(StructField(a,IntegerType,true), v#2, Some(Etc/UTC)).a AS a#15, "
             "from_json(StructField(a,IntegerType,true), v#2, Some(Etc/UTC)).b AS b#16, from_json(StructField(a,"
-            "IntegerType,true), w#3).a AS c#17, concat(v#2, ^sha1(x)) AS y#4, regexp_replace(lower(v#2), a(b) md5(z, x,"
-            " 1) AS md5(v)#8, RLIKE(v#2, \\(ab) AS RLIKE(v, ^a)#18, ... 3 more fields]"
+            "IntegerType,true), w#3).a AS c#17, concat(v#2, ^sha1(x)) AS y#4, regexp_replace("
+            f"{12 * 'lower('}v#2{12 * ')'}, a(b) md5(z, x, 1) AS md5(v)#8,"
+            " RLIKE(v#2, \\(ab) AS RLIKE(v, ^a)#18, ... 3 more fields]"
         ),
         number_of_output_rows=11,
     ),

@@ -29,7 +29,7 @@ _TEXT, _LONG = 50_000, 10_000
 """Letters of an operator's expressions that are read, and beyond which they are long: a map of literals, say."""
 _CALL = re.compile(
     r"(?<!\w)(?P<name>[A-Za-z_]\w{0,80}?)(?:Evaluator)?"
-    r"(?=\((?:(?:StructField\(|Map\(\),StructType\()([^#]{1,4000})|(?:[^#()]{0,200}\(){0,8}([^#()]{1,200}))#\d)"
+    r"(?=\((?:(?:StructField\(|Map\(\),StructType\()([^#]{1,4000})|(?:[^#()]{0,200}\(){0,20}([^#()]{1,200}))#\d)"
 )
 """A call of Spark's in which a column comes, before anything closes: a word in a literal has none behind it."""
 _PYTHON_CALL = re.compile(r"(?<!\w)(?P<name>[\w<>]{1,80})\((?=([^#()]{1,200})()#\d)")
