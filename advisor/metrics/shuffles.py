@@ -46,9 +46,9 @@ def shuffle_files_ms(window: Window) -> np.ndarray | Missing:
     """What stages take, at most, for writing their shuffle as a file per partition.
 
     If the log has the write time, these are stages that write more slowly than a disk does, and no more than 12 times
-    that: opening and deleting files does not count as writing. Otherwise they are whole stages whose next stage has
-    many tasks. Fewer tasks there prove nothing: adaptive execution joins partitions after they are
-    written.
+    that: opening and deleting files does not count as writing. Shuffles that are set to few partitions have few files.
+    Otherwise they are whole stages whose next stage has many tasks. Fewer tasks there prove nothing: adaptive execution
+    joins partitions after they are written.
     """
     of, stages, readers = spread(window), window.stages, _tasks_of_reader(window)
     writes, bytes_written = stages["shuffle_write_ms"], zero_filled(stages["shuffle_write_bytes"])
@@ -57,7 +57,8 @@ def shuffle_files_ms(window: Window) -> np.ndarray | Missing:
     if feeds.any() and not seen[feeds].any() and not many:
         return NO_WRITE_TIME if state else JOINED  # state has a task for each partition
     beyond = writes - bytes_written / BYTES_PER_MS
-    by_time = (beyond >= SLOW_WRITE_MS * of.tasks) & (writes >= SLOW_WRITE * of.total)
+    set_to = max(window.facts.number("shuffle_partitions") or MANY_FILES, window.facts.number("repartitioned_to") or 0)
+    by_time = (set_to >= MANY_FILES) & (beyond >= SLOW_WRITE_MS * of.tasks) & (writes >= SLOW_WRITE * of.total)
     by_count = (readers >= MANY_FILES) & (readers <= MOST_FILES)
     longer = np.fmin(stages["wall_ms"], LONGER * writes / of.at_once)
     return per_batch(window, longer, feeds & np.where(seen, by_time, by_count))
