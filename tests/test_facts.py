@@ -544,6 +544,7 @@ class TestSettle:
             (EXECUTORS, {}, {}, "task_slots", Known(12, "event_log"), False),
             ([*EXECUTORS, logged("conf:spark.task.cpus", "2")], {}, {}, "task_slots", Known(6, "event_log"), False),
             ([*EXECUTORS, EXECUTORS[0]._replace(value="0")], {}, {}, "task_slots", Known(8, "event_log"), False),
+            ([*EXECUTORS, EXECUTORS[0]._replace(value="0")], {}, {}, "executors_gone", Known(1, "event_log"), False),
             (CORELESS, {}, {}, "task_slots", None, False), (EXECUTORS, {}, {}, "executor:1", None, False),
             ([*CORELESS, seen("conf:spark.executor.cores", "5")], {}, {}, "task_slots", Known(10, "log"), False),
         ],

@@ -206,10 +206,11 @@ def _slots(candidates: Candidates) -> None:
             _put(candidates, "task_slots", slots, origin)
     executors = {name: by for name, by in candidates.items() if name.startswith(EXECUTOR)}
     default = whole(str(_best(candidates, CONF + "spark.executor.cores")))
-    total = _total_cores(executors, default, cpus)
-    if total:
-        origin = next(iter(next(iter(executors.values()))))
+    origin = next((origin for by in executors.values() for origin in by), "")
+    if total := _total_cores(executors, default, cpus):
         _put(candidates, "task_slots", total, origin)
+    if gone := sum(_best(executors, name) == 0 for name in executors):
+        _put(candidates, "executors_gone", gone, origin)
     _bound_by_what_ran(candidates)
 
 

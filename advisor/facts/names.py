@@ -211,6 +211,8 @@ _FACTS = (
          asks="How many tasks can run at once?"),
     Fact("task_slots_at_least", "int", "how many tasks were seen to run at once", "'Starting task' lines",
          ("inferred",), unit="tasks", minimum=1, scope="application", outcome=True, settable=False, merge="largest"),
+    Fact("executors_gone", "int", "executors that were removed or lost", "executors", _ASKED, minimum=1,
+         scope="application", outcome=True, settable=False),
     Fact("local_mode", "bool", "the driver runs the tasks itself (local[N])", "Spark properties, log", _ASKED,
          scope="application"),
     Fact("slots_shared", "bool", "several queries run in one application and share its task slots",

@@ -352,6 +352,12 @@ def locality_wait_ms(window: Window) -> np.ndarray | Missing:
     return per_batch(window, of.wall - enough, waits)
 
 
+@stage_metric("ms", label="waits for an executor", share=True)
+def executor_wait_ms(window: Window) -> np.ndarray | Missing:
+    """From a stage's submission to its first task, less waits for slots of others: a free executor takes it at once."""
+    return per_batch(window, window.stages["first_task_ms"] - zero_filled(window.stages["slots_wait_ms"]))
+
+
 @stage_metric("ms", label="garbage collection", share=True)
 def gc_ms(window: Window) -> np.ndarray | Missing:
     """Garbage collection during tasks as wall time: its sum over the tasks that run at once."""

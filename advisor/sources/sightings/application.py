@@ -13,7 +13,7 @@ from advisor.sources.sightings.line import Line, Told, lines_with
 VERSION: Final = re.compile(r"Running Spark version (\d[\w.\-]*)")
 _GRANTED: Final = re.compile(r"Granted executor ID \S{0,100}?(\d{1,18}) on .{1,300}? with (\d{1,9}) core")
 _REGISTERED: Final = re.compile(r"Registered executor .{1,500}? with ID (\d{1,18})\b")
-_LOST: Final = re.compile(r"Lost executor (\d+) on ")
+_LOST: Final = re.compile(r"Lost executor (\d{1,18}) on |Executor (\d{1,18}) on \S{1,300} killed by driver")
 _RUNTIME: Final = re.compile(
     r"spark\.databricks\.clusterUsageTags\.sparkVersion\W{1,6}([\w.\-]+)"
     r"|Databricks Runtime(?: Version)?:? (\d+\.\d+[\w.\-]*)"
@@ -39,7 +39,7 @@ def read_executor(line: Line) -> list[Told]:
     if registered := _REGISTERED.search(line.text):
         return [Told(EXECUTOR + registered[1], None)]
     lost = _LOST.search(line.text)
-    return [Told(EXECUTOR + lost[1], 0)] if lost else []
+    return [Told(EXECUTOR + (lost[1] or lost[2]), 0)] if lost else []
 
 
 def read_runtime(line: Line) -> list[Told]:

@@ -108,6 +108,7 @@ _READERS: Final[tuple[tuple[bytes, Reader, int], ...]] = (
     (b"Granted executor ID ", application.read_executor, 1000),
     (b"Registered executor ", application.read_executor, 1000),
     (b"Lost executor ", application.read_executor, 1000),
+    (b" killed by driver", application.read_executor, 1000),
     (b"clusterUsageTags.sparkVersion", application.read_runtime, 2),
     (b"Databricks Runtime", application.read_runtime, 4),
     (b"Spark configuration:", application.read_property, 2),
