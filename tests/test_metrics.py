@@ -504,3 +504,20 @@ class TestBusy:
     def test_an_idle_trigger_is_no_batch(self, count: int, took: int, metric: str, told: float | None) -> None:
         found = measure(run_window(table(self.polled(count, took)), facts()), metric)
         assert (found.safe if isinstance(found, Estimate) else None) == (told and pytest.approx(told))
+
+
+@pytest.mark.parametrize(
+    ("counts", "share", "reloads"),
+    [
+        ([(4 * n, 0) for n in range(9)], 0, 0),
+        ([(0, 4 * n) for n in range(9)], 1, 4),
+        ([(2, 2)] * 9, 0.5, 2),  # each batch loads new stores: they were unloaded, or executors come and go
+    ],
+)
+def test_a_load_of_state_is_one_of_a_store_that_stays_or_of_a_new_one(
+    counts: list[tuple[int, int]], share: float, reloads: float
+) -> None:
+    caches = [{"loadedMapCacheHitCount": hits, "loadedMapCacheMissCount": missed} for hits, missed in counts]
+    made = window([batch(100, 90, state(partitions=2, customMetrics=each)) for each in caches])
+    assert value(measure(made, "state_reload_share")) == share
+    assert value(measure(made, "state_reloads")) == reloads

@@ -145,8 +145,8 @@ def cpu_per_written_mb_ms(window: Window) -> np.ndarray:
 @window_metric("share", label="the share of state loads that read files")
 def state_reload_share(window: Window) -> float | Missing:
     """Loads of state that the default store did not find in memory, of all: they read the checkpoint's files again."""
-    missed, found = (_risen(window, name) for name in CACHE_COUNTERS[::-1])
-    if np.isnan(missed + found):
+    found, missed = _loads(window)
+    if np.isnan(missed):
         return NO_LOADS
     return missed / (missed + found) if missed + found else 0.0
 
@@ -154,18 +154,25 @@ def state_reload_share(window: Window) -> float | Missing:
 @window_metric("count", "count", label="state loads from files per batch")
 def state_reloads(window: Window) -> float | Missing:
     """How often a batch reads state again from the checkpoint's files: each partition loads it up to twice."""
-    missed, ids = _risen(window, CACHE_COUNTERS[1]), window.batches["batch_id"]
+    (_, missed), ids = _loads(window), window.batches["batch_id"]
     if np.isnan(missed) or len(ids) < 2 or not ids[-1] > ids[0]:
         return NO_LOADS
     return missed / (ids[-1] - ids[0])
 
 
-def _risen(window: Window, name: str) -> float:
-    """By how much a count of the state stores rises in the window; where it falls, stores began anew."""
-    if name not in window.operators or np.isnan(window.operators[name]).all():  # another run's may have the column
-        return math.nan
-    counts = per_batch(window, window.operators[name])
-    return float(np.diff(known(counts)).clip(min=0).sum())
+def _loads(window: Window) -> tuple[float, float]:
+    """Loads of state in the window that its stores found in memory, and those that they did not; NaN if not told.
+
+    A store counts from its start on, and each load is one or the other: where neither rises, all stores are new.
+    """
+    each = [window.operators[name] for name in CACHE_COUNTERS if name in window.operators]
+    counts = np.array([per_batch(window, counts) for counts in each])
+    counts = counts[:, ~np.isnan(counts).any(axis=0)] if len(each) == len(CACHE_COUNTERS) else np.empty((2, 0))
+    if not counts.shape[1]:  # another run's operators may have the columns
+        return math.nan, math.nan
+    rises = np.diff(counts)
+    found, missed = np.where(rises.sum(axis=0) <= 0, counts[:, 1:], rises.clip(min=0)).sum(axis=1).tolist()
+    return found, missed
 
 
 checkpoint_write_share = share_of(checkpoint_write_ms, label="the share of writing the checkpoint")
