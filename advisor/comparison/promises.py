@@ -64,19 +64,14 @@ def verdict(promise: Promise, saved: Estimate, before: float) -> Outcome:
 
 def _because(found: Outcome, promise: Promise, saved: Estimate, before: float, batches: int) -> tuple[str, int | None]:
     if found == "kept":
-        return _how_kept(promise, saved), None
+        kept = "only a most was promised" if promise.expected is None else "it saved what was promised"
+        return "it saved more than was promised" if saved.low > promise.high else kept, None
     if found == "broken":
         return f"at most {milliseconds(saved.high)} were saved", None
     needed = _needed(saved, promise.low - SLACK * before, promise.low, batches)
     if needed is None:
         return "the batches vary so much that the saving lies on both sides of the promise", None
     return f"{needed:,} more batches on each side are needed", needed
-
-
-def _how_kept(promise: Promise, saved: Estimate) -> str:
-    if saved.low > promise.high:
-        return "it saved more than was promised"
-    return "only a most was promised" if promise.expected is None else "it saved what was promised"
 
 
 def _needed(saved: Estimate, enough: float, low: float, batches: int) -> int | None:

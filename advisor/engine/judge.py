@@ -198,13 +198,14 @@ def _finding(
     level, value = evidence
     felt = _felt(rule, window, steps)
     wide = value is not None and spans(value, rule.levels)
+    added = [sentence(one.says, window, rule) for one in rule.adds if ask_all(one.when, window).holds]
     return Finding(
         rule=rule.id,
         slug=rule.slug,
         title=rule.title,
         level=felt_level(level, felt),
         confidence=confidence(_weight(rule, window), rule.status == "experimental", wide, doubt),
-        says=" ".join([finding_says(rule, window) if steps else _without_steps(rule, window), *_added(rule, window)]),
+        says=" ".join([finding_says(rule, window) if steps else _without_steps(rule, window), *added]),
         why=rule.why,
         measure=_measured(rule, value),
         evidence=tuple(_evidence_of(rule, asked, window)),
@@ -219,10 +220,6 @@ def _without_steps(rule: Rule, window: Window) -> str:
     """Return the sentence for a query that no step concerns, where the rule has one; else its usual one."""
     fitting = (one.says for one in rule.without_steps if ask_all(one.when, window).holds)
     return sentence(says, window, rule) if (says := next(fitting, None)) else finding_says(rule, window)
-
-
-def _added(rule: Rule, window: Window) -> list[str]:
-    return [sentence(one.says, window, rule) for one in rule.adds if ask_all(one.when, window).holds]
 
 
 def _weight(rule: Rule, window: Window) -> int:

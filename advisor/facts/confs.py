@@ -97,7 +97,9 @@ def from_writer_options(options: Mapping[str, str], *, interval_default: bool = 
     A tracking interval that is not given is Spark's own, unless `interval_default` is false.
     """
     enabled = options.get(ASYNC_ENABLED, "false").strip().lower() == "true"
-    found: list[tuple[str, Any]] = [("async_progress", enabled), ("ignored_async_setting", ignored_option(options))]
+    meant = (name for name in options if "asyncprogress" in name.lower())
+    ignored = next((name for name in meant if name not in (ASYNC_ENABLED, ASYNC_INTERVAL, _ASYNC_OVERRIDE)), None)
+    found: list[tuple[str, Any]] = [("async_progress", enabled), ("ignored_async_setting", ignored)]
     found += from_file_options(options)
     interval = whole(options.get(ASYNC_INTERVAL, str(ASYNC_INTERVAL_MS) if interval_default else ""))
     if enabled and interval is not None:
@@ -114,12 +116,6 @@ def from_reader_options(options: Mapping[str, str]) -> list[tuple[str, Any]]:
     """(fact, value) pairs that these options of a source settle."""
     wait = whole(options.get(FETCH_WAIT, ""))
     return [] if wait is None else [("kafka_fetch_max_wait_ms", wait)]
-
-
-def ignored_option(options: Iterable[str]) -> str | None:
-    """The first writer option that was meant for asynchronous progress tracking and that Spark does not know."""
-    known = (ASYNC_ENABLED, ASYNC_INTERVAL, _ASYNC_OVERRIDE)
-    return next((name for name in options if "asyncprogress" in name.lower() and name not in known), None)
 
 
 def local_slots(master: str, task_cpus: int = 1) -> int | None:

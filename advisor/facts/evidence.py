@@ -89,21 +89,14 @@ class Evidence:
         return sorted(unnamed, key=lambda row: (row.file in run.ends, row.file, row.offset)) + self._named[run_id]
 
     def around(self, run_id: str) -> dict[str, Known]:
-        """slots_shared and async_progress_before, as other runs tell."""
+        """slots_shared, where the run has times, and async_progress_before, where earlier runs of its query tell."""
         run = self.runs[run_id]
-        told = {"slots_shared": self._shares_slots(run), "async_progress_before": self._async_before(run)}
-        return {name: Known(value, "computed") for name, value in told.items() if value is not None}
-
-    def _shares_slots(self, run: Run) -> bool | None:
-        """Whether another query ran in the same application at the same time; None when the run has no times."""
-        if run.first is None:
-            return None
-        return any(self._overlaps[log].beside(run) for log in run.logs)
-
-    def _async_before(self, run: Run) -> bool | None:
-        """Whether an earlier run of the query tracked progress asynchronously; None when no earlier run tells."""
-        told = [value for other, value in self._async[run.id] if _before(other, run)]
-        return any(told) if told else None
+        told: dict[str, bool] = {}
+        if run.first is not None:
+            told["slots_shared"] = any(self._overlaps[log].beside(run) for log in run.logs)
+        if earlier := [value for other, value in self._async[run.id] if _before(other, run)]:
+            told["async_progress_before"] = any(earlier)
+        return {name: Known(value, "computed") for name, value in told.items()}
 
     def _told_async(self, runs: Iterable[Run]) -> list[tuple[Run, bool]]:
         """The runs that tell, each with whether it tracked so: of those that tell the same, the first in time.

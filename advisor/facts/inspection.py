@@ -232,21 +232,22 @@ def _scheme(descriptions: Iterable[str | None]) -> str | None:
     return schemes.pop() if len(schemes) == 1 else None
 
 
+_STORES: Final = {"rocksdb": "rocksdb", "loadedMapCache": "hdfs"}
+"""State stores, by what the names of their own metrics begin with."""
+
+
 def _state(executed: Columns, operators: Columns, keys: set[str]) -> dict[str, Any]:
     names = list(dict.fromkeys(str(name) for name in operators["name"] if name))
     stateful = len(operators) > 0 or _unless_lacking(executed, "stateOperators")
+    stores = (store for key, store in _STORES.items() if any(one.startswith(key) for one in keys))
+    # An aggregation without keys has one partition whatever is set.
+    partitions = {int(number) for number in operators["shuffle_partitions"] if number > 1}
     return {
         "stateful": stateful,
         "state_operators": ",".join(names) if names else None,
-        "state_store": _state_store(keys) if stateful else None,
-        "shuffle_partitions": _shuffle_partitions(operators),
+        "state_store": next(stores, None) if stateful else None,
+        "shuffle_partitions": partitions.pop() if len(partitions) == 1 else None,
     }
-
-
-def _shuffle_partitions(operators: Columns) -> int | None:
-    """The number that all operators show; an aggregation without keys has one partition whatever is set."""
-    shown = {int(number) for number in operators["shuffle_partitions"] if number > 1}
-    return shown.pop() if len(shown) == 1 else None
 
 
 _ROWS_OF_MODE: Final = {"append": "rows_removed", "update": "rows_updated", "complete": "rows_total"}
@@ -272,13 +273,6 @@ def _output_mode(executed: Columns, operators: Columns) -> str | None:
 def _unless_lacking(executed: Columns, part: str) -> bool | None:
     """False: no batch shows it, though it would; None: none ran (idle triggers hide things), or records lack it."""
     return False if len(executed) and part not in all_lack(executed) else None
-
-
-def _state_store(keys: Iterable[str]) -> str | None:
-    known = tuple(keys)
-    if any(key.startswith("rocksdb") for key in known):
-        return "rocksdb"
-    return "hdfs" if any(key.startswith("loadedMapCache") for key in known) else None
 
 
 def _changelog(operators: Columns) -> bool | None:
@@ -362,15 +356,10 @@ def _older(shown: Columns, sources: frozenset[str]) -> Iterator[str]:
 def _missing(executed: Columns, operators: Columns, headed: np.ndarray, full: bool) -> Iterator[str]:
     if _lacks(executed, headed, "batch_duration_ms"):
         yield "4.0"
-    if full and not lacks(executed, "stateOperators").any() and _without_times(operators):
+    bare = not any(operators["name"]) and np.isnan(operators["commit_ms"]).all()  # names and times came together
+    has_rows = not np.isnan(operators["rows_total"]).all()
+    if full and not lacks(executed, "stateOperators").any() and has_rows and bare:
         yield "3.2"
-
-
-def _without_times(operators: Columns) -> bool:
-    """Return whether operators have rows but neither times nor names, which came together."""
-    if np.isnan(operators["rows_total"]).all():
-        return False
-    return not any(operators["name"]) and bool(np.isnan(operators["commit_ms"]).all())
 
 
 def _lacks(executed: Columns, whole: np.ndarray, column: str) -> bool:

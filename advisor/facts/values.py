@@ -59,7 +59,10 @@ def read_value(fact: Fact, text: str, *, place: str) -> Any:
     if fact.nullable and text.lower() in _NOTHING:
         return None
     if fact.kind == "choice":
-        return _choice(fact, text, place)
+        if text.lower() in fact.values:
+            return text.lower()
+        known = "one of " + ", ".join(fact.values)
+        raise UsageError(place, f"{fact.name} cannot be {text!r}", did_you_mean(text.lower(), fact.values, known))
     value = _READERS[fact.kind](text)
     if value is None:
         wanted = _WANTED[fact.kind] + ", or none" * fact.nullable
@@ -102,14 +105,6 @@ def same_value(fact: Fact | None, one: Any, other: Any) -> bool:
     if fact is not None and fact.name == "checkpoint_path" and one and other:
         return _FILE.sub("/", one).rstrip("/") == _FILE.sub("/", other).rstrip("/")
     return bool(one == other)
-
-
-def _choice(fact: Fact, text: str, place: str) -> str:
-    value = text.lower()
-    if value not in fact.values:
-        known = "one of " + ", ".join(fact.values)
-        raise UsageError(place, f"{fact.name} cannot be {text!r}", did_you_mean(value, fact.values, known))
-    return value
 
 
 def _number(text: str) -> float | None:

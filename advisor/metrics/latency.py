@@ -115,7 +115,9 @@ def mixture(window: Window) -> Mixture | Missing:
     known = ~np.isnan(width) & ~np.isnan(duration)
     if not known.any():
         return Missing("the time between batches is not known")
-    steady = known & ~_follows_cold(window)
+    ran = window.executed
+    cold = np.append(ran["batch_id"][ran["cold"]], 0)  # batch 0 always is
+    steady = known & ~np.isin(window.batches["batch_id"] - 1, cold)
     known = steady if steady.any() else known & (np.rint(width / (window.facts.fixed_interval_ms or np.nan)) <= 1)
     if not known.any():
         return Missing("these rows waited for the first batch after the start; those of later batches do not")
@@ -128,12 +130,6 @@ def mixture(window: Window) -> Mixture | Missing:
     spread = np.minimum(spread, visible)
     start, width = visible - spread + waited, width + spread
     return Mixture(start[known], width[known], rows[known], waited[known], spread[known], _early(window)[known], known)
-
-
-def _follows_cold(window: Window) -> np.ndarray:
-    """Which batches follow a cold one: their rows waited for it, as those of later batches do not."""
-    ran = window.executed
-    return np.isin(window.batches["batch_id"] - 1, np.append(ran["batch_id"][ran["cold"]], 0))  # batch 0 always is cold
 
 
 def typical_by_batch(window: Window) -> np.ndarray | None:

@@ -34,7 +34,11 @@ def compare_readings(
     old = _runs(before, catalogue, asked, query)
     alone: dict[str, tuple[str, ...]] = {}
     if after is None:
-        pairs = list(_within(old))
+        pairs = [
+            (earlier[-1], newest)
+            for newest in _newest(old)
+            if (earlier := [one for one in old if one.run.id == newest.run.id and one is not newest])
+        ]
     else:
         new = _runs(after, catalogue, asked, query)
         for side, runs in (("BEFORE", old), ("AFTER", new)):
@@ -94,13 +98,6 @@ def _runs(reading: Reading, catalogue: Catalogue, asked: Asked, query: str | Non
         found = f"no run could be judged, because of a fault in the advisor: {faults[-1]}"
         raise InputError("compare", found, f"{TRACEBACK}=1 in the environment shows where")
     return steady
-
-
-def _within(runs: list[Judged]) -> Iterator[tuple[Judged, Judged]]:
-    for newest in _newest(runs):
-        earlier = [one for one in runs if one.run.id == newest.run.id and one is not newest]
-        if earlier:
-            yield earlier[-1], newest
 
 
 def _newest(runs: Sequence[Judged]) -> list[Judged]:
