@@ -96,8 +96,6 @@ def _promise(step: Step) -> str:
         return "not known"
     low, expected, high = step.saves.share
     metric = f"`{step.saves.metric}`" + (f" ({step.saves.stat})" if step.saves.stat else "")
-    if step.saves.share == (1, 1, 1):
-        return metric
     if step.saves.calibrated:
         return f"as trials of `{step.saves.calibrated}` came out, at most {high:g} x {metric}"
     return f"{low:g} to {high:g} x {metric}" + ("" if expected is None else f", expected {expected:g}")

@@ -41,7 +41,6 @@ class DamagedError(Exception):
     """A file that Spark cannot read: which, and what is wrong."""
 
     def __init__(self, name: str, wrong: str) -> None:
-        self.name = name
         super().__init__(f"{hide(name)} {wrong}")
 
 

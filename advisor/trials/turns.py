@@ -158,8 +158,11 @@ class _Result:
         if self._unlike_the_users():
             size = max(run.state_rows for run in self.runs)
             return "cannot say", f"Cannot say for your state's size; with {size:,.0f} rows of state: {words}"
+        if not total.told and same(total):
+            return "no difference", f"No difference of {SAME_SHARE:.0%} or more: {words}"
         if not total.told:
-            return _undecided(self.trials[0], words)
+            whole = self.trials[0]
+            return "cannot say", f"Cannot say after {whole.runs} runs{would_tell(whole.runs_needed)}: {words}"
         return ("slower" if total.difference_ms.low > 0 else "faster"), words[0].upper() + words[1:]
 
     def _stateful(self) -> bool:
@@ -271,13 +274,6 @@ def _levels(runs: Sequence[Counted]) -> Iterator[tuple[str, str, list[float]]]:
 def found(trials: Sequence[Trial], name: str, stat: str) -> Effect | None:
     """The effect of that name, or None."""
     return next((one.effect for one in trials if (one.effect.name, one.effect.stat) == (name, stat)), None)
-
-
-def _undecided(total: Trial, words: str) -> tuple[TrialVerdict, str]:
-    """What to say where the interval holds 0."""
-    if same(total.effect):
-        return "no difference", f"No difference of {SAME_SHARE:.0%} or more: {words}"
-    return "cannot say", f"Cannot say after {total.runs} runs{would_tell(total.runs_needed)}: {words}"
 
 
 def would_tell(runs: int) -> str:
