@@ -9,7 +9,10 @@ import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Final
+
+PARTS: Final = f".{'[0-9a-f]' * 16}.part"
+"""Pattern of the names of files that are not whole."""
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -30,6 +31,7 @@ from advisor.sources.listener.execution import of_start, separated, trigger
 from advisor.sources.listener.session import _Connect
 from advisor.sources.listener.store import CHUNK, RUNS_KEPT, History
 from advisor.sources.listener.worker import Worker
+from advisor.writing import whole_file
 from tests.sources.sessions import QUERY, RUN, Made, batch, ended, idle, recorder, started, tell
 
 SECONDS = 120
@@ -313,6 +315,18 @@ def test_how_a_run_ended_is_a_fact_without_credentials(error: Any, told: dict[st
     tell(listening, ("started", started()), ("progress", batch(0)), ("ended", ended(error)))
     assert told.items() <= facts(listening.reading()).items()
     assert not listening.store.live()
+
+
+def test_what_a_killed_process_left_half_made_is_removed_an_hour_later(tmp_path: Path) -> None:
+    with whole_file(tmp_path / "whole"):
+        (left,) = tmp_path.glob(".*.part")
+    kept = [tmp_path / "whole", tmp_path / f".{'0' * 16}.part", tmp_path / ".download.part"]
+    for file in (left, *kept):
+        file.write_bytes(b"half")
+    for file in (left, kept[2]):
+        os.utime(file, (0, 0))
+    History(tmp_path)
+    assert set(tmp_path.iterdir()) == set(kept)
 
 
 def test_history_is_readable_while_it_is_written_and_after_rotation(tmp_path: Path) -> None:

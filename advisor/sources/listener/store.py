@@ -8,8 +8,10 @@ import os
 import secrets
 import shutil
 import threading
+import time
 from collections import OrderedDict, deque
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
@@ -21,7 +23,7 @@ from advisor.batches import SCHEMA, Broken, Reading, build, table_of_sightings
 from advisor.facts import Sighting
 from advisor.progress import Progress
 from advisor.sources.sightings.line import Line, Told, sighting, torn
-from advisor.writing import whole_file
+from advisor.writing import PARTS, whole_file
 
 CHUNK: Final = 250
 """Events that wait to become one chunk of the table: built one by one they would cost twenty times as much."""
@@ -34,6 +36,8 @@ FILE: Final = "session"
 """What stands in the place of a file's name."""
 ROTATE_BYTES: Final = 64 << 20
 """A file that has grown so far is compressed, to about a twentieth."""
+_LEFT_SECONDS: Final = 3600.0
+"""Age of a compressed file that is not whole at which nobody writes it any more."""
 
 
 @dataclass
@@ -193,6 +197,10 @@ class History:
     def __init__(self, directory: str | Path, rotate_bytes: int = ROTATE_BYTES) -> None:
         self.directory = Path(directory)
         self.directory.mkdir(parents=True, exist_ok=True)
+        for part in self.directory.glob(PARTS):  # of a process that was killed while it compressed a full file
+            with suppress(OSError):
+                if time.time() - part.stat().st_mtime > _LEFT_SECONDS:
+                    part.unlink()
         self._rotate_bytes = rotate_bytes
         self._number = 0
         self._begun = f"{datetime.now(timezone.utc):%Y%m%dT%H%M%S}-{os.getpid()}-{secrets.token_hex(4)}"
