@@ -76,10 +76,13 @@ def _outer(buffer: Buffer, begin: int, end: int) -> tuple[int, int]:
     return begin, max(begin, buffer.rfind(b"\n", begin, end - 1) + 1)
 
 
-def unwrapped(buffer: Buffer, begin: int, end: int) -> Unwrapped | None:
-    """The lines in [begin, end) out of their envelopes; None when neither the first line nor the last is in one."""
-    in_cri = any(_CRI.match(buffer[at : at + 80]) for at in _outer(buffer, begin, end))
-    if not (in_cri or in_json(buffer, begin, end)):
+def unwrapped(buffer: Buffer, begin: int, end: int, at: int = -1) -> Unwrapped | None:
+    """The lines in [begin, end) out of their envelopes; None when neither the line at `at`, else the first, nor the
+    last is in one.
+    """
+    at = begin if at < 0 else at
+    in_cri = any(_CRI.match(buffer[one : one + 80]) for one in _outer(buffer, at, end))
+    if not (in_cri or in_json(buffer, at, end)):
         return None
     lines = bytes(buffer[begin:end]).splitlines(keepends=True)
     texts = [_text(line) for line in lines]
@@ -104,7 +107,7 @@ def _of_json(line: bytes) -> bytes | None:
             return None
         line = line[line.index(b"{") :].rstrip(b", \t\r\n")
     try:
-        envelope = msgspec.json.decode(line)
+        envelope = msgspec.json.decode(line.decode("utf-8", "replace"))
     except UNUSUAL:
         return None
     text = _message(envelope) if isinstance(envelope, dict) else None

@@ -96,6 +96,34 @@ def test_a_wrapped_log_says_what_the_plain_one_says(tmp_path: Path, text: str, p
     assert [batches, stages] == plain
 
 
+HEAD = next(at for at, line in enumerate(LINES) if line.endswith("made progress: {") and at > len(LINES) // 2)
+END = LINES.index("}", HEAD)
+DAMAGED = {
+    "no head": [*LINES[:HEAD], *LINES[HEAD + 1 :]],
+    "no beginning": [*LINES[:HEAD], *LINES[HEAD + 6 :]],
+    "no end": [*LINES[:END], *LINES[END + 1 :]],
+    "a head that is no UTF-8": [*LINES[:HEAD], LINES[HEAD].replace("made", "mad\udce9"), *LINES[HEAD + 1 :]],
+    "a record that a new file begins in": LINES[HEAD + 6 :],
+}
+
+
+@pytest.mark.parametrize("damaged", DAMAGED.values(), ids=DAMAGED)
+@pytest.mark.parametrize("form", ['{"log":TEXT,"stream":"stderr"}', f"{WHEN} stderr F TEXT"])
+def test_of_a_damaged_record_a_wrapped_log_says_what_the_plain_one_says(
+    tmp_path: Path, damaged: list[str], form: str
+) -> None:
+    found = []
+    for wrap in (form, "TEXT"):
+        lines = [json.dumps(line, ensure_ascii=False) if wrap[0] == "{" else line for line in damaged]
+        text = "".join(wrap.replace("TEXT", line) + "\n" for line in lines)
+        (tmp_path / "driver.log").write_bytes(text.encode(errors="surrogateescape"))
+        read_of = advisor.analyze(tmp_path / "driver.log").typed.input
+        names = [(one.lacks, one.reason) for one in read_of.partial], [one.reason for one in read_of.broken]
+        found.append((read(tmp_path / "driver.log")[0], names))
+    assert found[0] == found[1]
+    assert len(found[0][0]) == sum("durationMs" in line for line in damaged)
+
+
 @pytest.mark.parametrize(
     "prefix", ["driver-{}-1  | ", "[pod/driver-{}/spark] ", "driver-{} spark ", "\x1b[32mdriver-{} |\x1b[0m "]
 )

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from advisor.progress import Broken, Partial, Progress, decode, from_object
 from advisor.progress.decoding import is_event
 from advisor.progress.partial import Fragment, of_fragment
+from advisor.sources.envelopes import unwrapped
 from advisor.sources.harvest import Buffer, Harvest, find
 
 LONGEST_EVENT = 32 << 20
@@ -129,7 +130,7 @@ def read_among(
     for low, high in gaps:
         if high - low < _SHORTEST or find(buffer, _WORD, low, high) < 0:
             continue
-        for found in find_events(buffer, low, high):
+        for found in find_in_lines(buffer, low, high):
             if high == resume and not final and found.open and high - found.start < LONGEST_EVENT:
                 resume, final = found.again, True
                 break
@@ -193,6 +194,19 @@ def find_events(buffer: Buffer, begin: int, end: int, depth: int = 0) -> Iterato
             yield found
             last = max(last, found.end if found.partial is None else _behind(buffer, anchor))
         position = last
+
+
+def find_in_lines(buffer: Buffer, begin: int, end: int) -> Iterator[Found]:
+    """Find the same, also in lines that a collector wrapped: of one record each in an envelope of its own."""
+    anchor = next(_anchors(buffer, begin, end), end)
+    lines = None if anchor == end else unwrapped(buffer, begin, end, line_of(buffer, anchor, begin))
+    if lines is None:
+        yield from find_events(buffer, begin, end)
+        return
+    for found in find_events(lines.text, 0, len(lines.text)):
+        start, last, again = map(lines.origin, (found.start, found.end - 1, found.again))
+        stop = buffer.find(b"\n", last, end)
+        yield found._replace(start=start, end=end if stop < 0 else stop, again=again)
 
 
 def _anchors(buffer: Buffer, begin: int, end: int) -> Iterator[int]:
