@@ -139,6 +139,7 @@ HELD = "no batch is in that time; the input has batches from 2026-11-21T08:56:36
     "limits",
     [
         ("--since", "2099-01-01"),
+        ("--last", "30m", "--since", "2099-01-01"),
         ("--until", "2001-01-01T00:00:00Z"),
         ("--since", "2026-11-21T08:56:38.001Z", "--until", "2026-11-21T08:56:38.002Z"),
     ],
@@ -505,6 +506,8 @@ def test_what_spark_takes_is_a_master(master: str) -> None:
         (("no-such.log",), "no-such.log: no such file or directory"), (("-",), "a cluster cannot read standard input"),
         ((LOG, "--last", "soon"), "is not a length of time"), ((LOG, "--set", "sinc=kafka"), "sinc"),
         ((LOG, "--rules", "no-such-rules"), "no-such-rules"),
+        ((LOG, "--fleet", "--load", "2x"), "--load is of one query's report; leave out --fleet"),
+        ((LOG, "--fleet", "--keep", "checkpoint"), "--keep is of one query's report; leave out --fleet"),
         ((LOG, "--save-table", "http://h:1/x"), "save_table: names no directory; give the one"),
         ((LOG, "--save-table", "s3a://AKIAIOSFODNN7EXAMPLE:s3cr3t-k3y@b/x"), "the address contains a credential"),
     ],

@@ -99,8 +99,9 @@ def analyze(paths: tuple[str, ...], **options: Any) -> int:
     of_fleet = options["fleet"] or options["save_table"]
     if options["form"] == "html" and options["save_table"]:
         raise click.UsageError("--format html shows every query in full; leave out --save-table")
-    if options["query"] and of_fleet:
-        raise click.UsageError("--query shows one query; leave out --fleet and --save-table")
+    for name in ("query", "keep", "load"):
+        if options[name] and of_fleet:
+            raise click.UsageError(f"--{name} is of one query's report; leave out --fleet and --save-table")
     check_output(options, paths)
     if options["save"]:
         check_new("--save", options["save"], paths, options["checkpoint"])

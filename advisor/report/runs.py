@@ -202,12 +202,12 @@ def _with_computed(window: Window) -> Window:
 
 
 def _limited(batches: Batches, asked: Asked) -> Batches:
-    started, since = batches.rows["timestamp"], None if asked.since is None else _ms(asked.since)
-    if asked.last is not None:
-        since = float(np.nanmax(started, initial=0)) - 1000 * asked.last.total_seconds()
+    started = batches.rows["timestamp"]
     keep = ~np.isnan(started)
-    if since is not None:
-        keep &= started >= since
+    if asked.last is not None:
+        keep &= started >= np.nanmax(started, initial=0) - 1000 * asked.last.total_seconds()
+    if asked.since is not None:
+        keep &= started >= _ms(asked.since)
     if asked.until is not None:
         keep &= started <= _ms(asked.until)
     return batches.where(keep)
