@@ -133,6 +133,13 @@ class TestVersions:
 
 
 class TestConfs:
+    @pytest.mark.parametrize(
+        ("text", "bytes"),
+        [("64KB", 65536), ("1m", 1048576), ("128", 128), ("2 MB", None), ("0", None), ("1.5m", None), ("x", None)],
+    )
+    def test_a_size_is_read_as_spark_reads_it(self, text: str, bytes: int | None) -> None:
+        assert dict(from_conf("spark.sql.files.maxPartitionBytes", text)).get("split_bytes") == bytes
+
     def test_a_configuration_value_settles_its_fact_and_is_kept(self) -> None:
         key = "spark.sql.streaming.stateStore.providerClass"
         name = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"

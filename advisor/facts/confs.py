@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -23,6 +24,7 @@ _ROCKSDB: Final = "spark.sql.streaming.statestore.rocksdb."
 _ALIKE: Final = 0.65  # of a name's letters, in order: difflib's own measure of a spelling mistake
 NEARLY: Final = 0.95  # the same, for names of which no list has all: any other key may be right as it is
 _NAMED: Final = 3
+_SIZE: Final = re.compile(r"(\d{1,12})([kmgtp]?)b?", re.ASCII)
 ASYNC_ENABLED: Final = "asyncProgressTrackingEnabled"
 ASYNC_INTERVAL: Final = "asyncProgressTrackingCheckpointIntervalMs"
 ASYNC_INTERVAL_MS: Final = 1000
@@ -137,6 +139,12 @@ def _positive(text: str) -> int | None:
     return whole(text) or None
 
 
+def _bytes(text: str) -> int | None:
+    """Return a size as Spark reads it (64KB, 1m, 65536); None for anything else."""
+    size = _SIZE.fullmatch(text.lower())
+    return (int(size[1]) << 10 * " kmgtp".index(size[2] or " ") or None) if size else None
+
+
 def _flag(text: str) -> bool | None:
     return {"true": True, "false": False}.get(text.lower())
 
@@ -159,6 +167,7 @@ _READERS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "spark.sql.streaming.statestore.rocksdb.changelogcheckpointing.enabled": ("changelog", _flag),
     ASYNC_PURGE.lower(): ("async_log_purge", _flag),
     "spark.sql.streaming.checkpointfilemanagerclass": ("checkpoint_manager", _manager),
+    "spark.sql.files.maxpartitionbytes": ("split_bytes", _bytes),
     "spark.sql.shuffle.partitions": ("shuffle_partitions", _positive),
     _STATE_PARTITIONS: ("shuffle_partitions", _positive),
     "spark.databricks.clusterusagetags.sparkversion": ("databricks_runtime", lambda text: text or None),

@@ -158,6 +158,9 @@ _FACTS = (
          "the writer's options, configuration", _ASKED),
     Fact("zstd_level", "int", "level of zstd in Parquet files; Parquet's own default is 3",
          "the writer's options, configuration", _ASKED, minimum=1),
+    Fact("split_bytes", "int", "bytes of files that one task reads at most",
+         "configuration (spark.sql.files.maxPartitionBytes), lines of FileSourceScanExec", _ASKED, unit="bytes",
+         minimum=1),
     Fact("kafka_partitions", "int", "partitions of the Kafka topics that are read", "offsets in progress",
          ("progress",), minimum=1),
     # the state

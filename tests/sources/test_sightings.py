@@ -63,6 +63,8 @@ def event(kind: str, **fields: Any) -> dict[str, Any]:
 SPARK = "SparkContext: Running Spark version"
 LISTED = "BatchIds found from listing: "
 AQE = "MicroBatchExecution: Disabling AQE since AQE is not supported in"
+PACKED = "FileSourceScanExec: Planning scan with bin packing, max size:"
+OPEN = "open cost is considered as scanning"
 RETAINED = "HDFSBackedStateStoreProvider: Trying to add version=2 to state cache map with current_size=0 and "
 RETAINED += "max_versions_to_retain_in_memory"
 RENAMED = "CheckpointFileManager: Renamed temp file file:/"
@@ -124,6 +126,8 @@ REJECTED = "terminated with error\njava.util.concurrent.RejectedExecutionExcepti
         (["X: values\n\tfetch.max.wait.ms = soon"], {}), (["X: values\n\tmax.poll.records = 0"], {}),
         (["X: values\n\tmax.poll.records = 1"], {"kafka_max_poll_records": 1}),
         ([f"{RETAINED}=0"], {"conf:spark.sql.streaming.maxBatchesToRetainInMemory": "0"}),
+        ([f"{PACKED} 65536 bytes, {OPEN} 4194304 bytes."], {"split_bytes": 65536}),
+        ([f"{PACKED} 65536 bytes, {OPEN} 4096 bytes."], {}),  # files of that size may have made it so small
         (["X: we are falling behind schedule"], {}),
         (["FileScanRDD: Reading File path: file:/in/a.json.gz, range: 0-9, values: [empty row]"], {"reads_gzip": True}),
         (["FileScanRDD: Reading File path: file:/in/a.json, range: 0-9, values: [empty row]"], {}),

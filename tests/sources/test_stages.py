@@ -624,6 +624,20 @@ def clock(seconds: float) -> str:
 
 
 @pytest.mark.parametrize(
+    ("first", "later"),
+    [
+        (READS[1][1], "FileScanRDD: Reading File path: file:/dim/part-0.parquet, range: 9-18, values: [empty row]"),
+        ("HadoopRDD: Input split: file:/dim/part-0:0+9", "HadoopRDD: Input split: file:/dim/part-0:9+9"),
+    ],
+)
+def test_a_file_that_several_tasks_read_counts_once(tmp_path: Path, first: str, later: str) -> None:
+    lines = logged(4, (5, (10, first))).splitlines(keepends=True)
+    log = "".join(line + line.replace(first, later) * (first in line) for line in lines)
+    found = told(tmp_path, log.encode())
+    assert found["traces"].tolist()[1:] == [["reads_files 1 /dim"]] * 3
+
+
+@pytest.mark.parametrize(
     ("tells", "rest", "other"), [(READS, 1, 300.0), (READS, 2, 300.0), (LISTS, 1, 300.0), (None, 1, None)]
 )
 def test_of_several_jobs_that_read_lines_tell_which_reads_a_table_else_nobody_knows(

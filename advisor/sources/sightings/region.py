@@ -26,6 +26,7 @@ _PYTHON_BATCHES: Final = re.compile(
 _MIN_BYTES: Final = r"fetch\.min\.bytes = ([0-9]{1,9})\s*$"
 _FILES: Final = r"maxFilesPerBatch = (?:Some\((\d{1,18})\)|None(?!, maxBytesPerBatch = Some))"
 _PRODUCER_BATCH: Final = r"(?m)^\s*batch\.size = ([0-9]{1,9})\s*$"
+_SPLITS: Final = r"max size: ([0-9]{1,15}) bytes, open cost is considered as scanning 4194304 "  # the default
 _VERSIONS: Final = r"max_versions_to_retain_in_memory=(-?[0-9]{1,9})\b"
 Reader = Callable[[Line], list[Told]]
 
@@ -145,6 +146,7 @@ _READERS: Final[tuple[tuple[bytes, Reader, int], ...]] = (
     (b"max.poll.records = ", _groups(_RECORDS, "kafka_max_poll_records", convert=int), 1),
     (b"batch.size = ", _groups(_PRODUCER_BATCH, "kafka_batch_size", convert=int), 1),
     (b"_to_retain_in_memory=", _groups(_VERSIONS, CONF + "spark.sql.streaming.maxBatchesToRetainInMemory"), 1),
+    (b"Planning scan with bin packing", _groups(_SPLITS, "split_bytes", convert=int), 4),
     (b"Times: total = ", _read_worker, 20),
     (b"FileScanRDD: Reading File path: ", _is("reads_gzip", value=True, words=".gz, range: 0-"), 20),
     (b".expand_doConsume", _is("long_expand", value=True, words="too long to be JIT compiled"), 4),

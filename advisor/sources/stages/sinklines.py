@@ -27,6 +27,8 @@ _POLLED_MS = {b"nano": 1e-6, b"m": 1.0}
 """Spark 3.3 to 3.5 writes nanoseconds, 4.0 and later milliseconds."""
 _COMPACTED = re.compile(rb"(?:(W)riting atomically|Renamed temp file).* \S*/_spark_metadata/\.?\d{1,15}\.compact\b")
 
+_LATER_PART = re.compile(rb", range: [1-9]\d{0,18}-|:[1-9]\d{0,18}\+\d{1,19}\s{0,2}$")
+"""Of a file that another task begins to read."""
 _LETTERS = 4200
 """Of a message that are traced; no form reaches further."""
 
@@ -146,7 +148,9 @@ class Notes:
 
         def read(line: bytes, message: int) -> None:
             of_file = line.startswith((b"Reading ", b"Input split"), message)
-            for one in traced_line(of, line[message : line.rfind(b"/") + 1 if of_file else None][:_LETTERS]):
+            end = line.rfind(b"/") + 1 if of_file else None
+            again = of_file and _LATER_PART.search(line, message)
+            for one in () if again else traced_line(of, line[message:end][:_LETTERS]):
                 self._note(*one)
             if other:
                 other(line, message)
