@@ -151,6 +151,7 @@ class TestConfs:
         assert from_confs(confs, "event_log")["shuffle_partitions"] == Known(8, "event_log")
 
     def test_other_keys_and_credentials_are_not_kept(self) -> None:
+        assert from_conf("spark.sql.parquet.compression.codec", "zstd") == []  # an option of the writer wins, unseen
         assert from_conf("spark.hadoop.fs.s3a.secret.key", "x") == []
         assert "x7" not in str(from_conf("spark.databricks.service.token", "x7"))
 

@@ -111,7 +111,8 @@ def from_writer_options(options: Mapping[str, str], *, interval_default: bool = 
 
 def from_file_options(options: Mapping[str, str]) -> list[tuple[str, Any]]:
     """(fact, value) pairs that these options of a writer of files settle."""
-    return [pair for name, text in options.items() if name.lower() in _COMPRESSION for pair in from_conf(name, text)]
+    given = {name.lower(): text for name, text in options.items()}
+    return [pair for name in _COMPRESSION if name in given for pair in from_conf(name, given[name])]
 
 
 def from_reader_options(options: Mapping[str, str]) -> list[tuple[str, Any]]:
@@ -157,12 +158,11 @@ def _manager(text: str) -> str:
 
 _COMPRESSION: dict[str, tuple[str, Callable[[str], Any]]] = {
     "parquet.compression.codec.zstd.level": ("zstd_level", whole),
-    **dict.fromkeys(("compression", "parquet.compression", "orc.compress"), ("file_codec", str.lower)),
+    **dict.fromkeys(("parquet.compression", "compression"), ("file_codec", str.lower)),
 }
-"""Options of a writer of files, which the session takes as settings, too."""
+"""Options of a writer of files, the last one wins; the session takes them as settings, too."""
 _READERS: dict[str, tuple[str, Callable[[str], Any]]] = {
     **_COMPRESSION,
-    "spark.sql.parquet.compression.codec": ("file_codec", str.lower),
     "spark.sql.streaming.statestore.providerclass": ("state_store", lambda text: _STORES.get(text.rpartition(".")[2])),
     "spark.sql.streaming.statestore.rocksdb.changelogcheckpointing.enabled": ("changelog", _flag),
     ASYNC_PURGE.lower(): ("async_log_purge", _flag),

@@ -128,6 +128,7 @@ REJECTED = "terminated with error\njava.util.concurrent.RejectedExecutionExcepti
         ([f"{RETAINED}=0"], {"conf:spark.sql.streaming.maxBatchesToRetainInMemory": "0"}),
         ([f"{PACKED} 65536 bytes, {OPEN} 4194304 bytes."], {"split_bytes": 65536}),
         ([f"{PACKED} 65536 bytes, {OPEN} 4096 bytes."], {}),  # files of that size may have made it so small
+        (["CodecConfig: Compression: ZSTD"], {"file_codec": "zstd"}),
         (["X: we are falling behind schedule"], {}),
         (["FileScanRDD: Reading File path: file:/in/a.json.gz, range: 0-9, values: [empty row]"], {"reads_gzip": True}),
         (["FileScanRDD: Reading File path: file:/in/a.json, range: 0-9, values: [empty row]"], {}),
@@ -362,7 +363,8 @@ class TestPlan:
         }  # fmt: skip
 
     def test_how_a_writer_compresses_its_files(self) -> None:
-        root = self.options("compression=ZSTD, parquet.compression.codec.zstd.level=19, path=file:/out")
+        options = "compression=ZSTD, parquet.compression.codec.zstd.level=19, parquet.compression=gzip, path=file:/out"
+        root = self.options(options)
         found = told(self.plan(f"+- {self.SCAN}", root=root))
         assert (found["file_codec"], found["zstd_level"]) == ("zstd", 19)
         write = (

@@ -147,6 +147,7 @@ _READERS: Final[tuple[tuple[bytes, Reader, int], ...]] = (
     (b"batch.size = ", _groups(_PRODUCER_BATCH, "kafka_batch_size", convert=int), 1),
     (b"_to_retain_in_memory=", _groups(_VERSIONS, CONF + "spark.sql.streaming.maxBatchesToRetainInMemory"), 1),
     (b"Planning scan with bin packing", _groups(_SPLITS, "split_bytes", convert=int), 4),
+    (b"CodecConfig: Compression: ", _groups(r"Compression: (\w{1,20})", "file_codec", convert=str.lower), 1),
     (b"Times: total = ", _read_worker, 20),
     (b"FileScanRDD: Reading File path: ", _is("reads_gzip", value=True, words=".gz, range: 0-"), 20),
     (b".expand_doConsume", _is("long_expand", value=True, words="too long to be JIT compiled"), 4),
