@@ -560,6 +560,10 @@ def test_a_plain_file_in_windows_gives_what_it_gives_in_one(
     assert found.sightings.equals(whole.sightings)
 
 
+def docker(text: str) -> str:
+    return "\n".join(json.dumps({"log": line + "\n", "stream": "stdout"}) for line in text.splitlines())
+
+
 FORMS: dict[str, Callable[[Any], str]] = {
     "driver log": lambda event: f"{LOGGER}Streaming query made progress: {pretty(event)}",
     "structured log": variants.structured,
@@ -568,6 +572,7 @@ FORMS: dict[str, Callable[[Any], str]] = {
     "listener": lambda event: f"{LOGGER}onQueryProgress {pretty(event)}",
     "Python": repr,
     "docker": lambda event: json.dumps({"log": compact(event) + "\n", "stream": "stdout"}),
+    "docker lines": lambda event: docker(f"{LOGGER}Streaming query made progress: {pretty(event)}"),
 }
 
 

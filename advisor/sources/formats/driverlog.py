@@ -13,7 +13,7 @@ import msgspec
 from advisor.batches import FRESH_EVENTS
 from advisor.progress import UNUSUAL, Broken, Progress, decode, decode_usual
 from advisor.sources.envelopes import unwrapped
-from advisor.sources.formats.records import LONGEST_EVENT, find_events, has_anchor, keep, keep_early, line_of
+from advisor.sources.formats.records import LONGEST_EVENT, event_keys, find_events, keep, keep_early, line_of
 from advisor.sources.harvest import Buffer, Harvest, find, places
 
 MARKER = b"made progress:"
@@ -147,7 +147,7 @@ def _first_whole(text: bytes) -> tuple[Progress, int] | None:
 def _read_loose(buffer: Buffer, line: int, position: int, limit: int, whole: bool, harvest: Harvest) -> int:
     """The first event after the marker, whatever its form. Without one the record is broken."""
     begin = line if buffer[line : line + 1] == b"{" else position
-    if not has_anchor(buffer, begin, limit):
+    if next(event_keys(buffer, begin, limit), None) is None:
         if not whole:
             return -1
         keep_early(buffer, begin, limit, position, _EARLY, harvest)

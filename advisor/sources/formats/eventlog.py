@@ -31,7 +31,7 @@ _PROGRESS = b"StreamingQueryListener$QueryProgress"
 _BEFORE_ITS_NAME = re.compile(rb'\{"Event":"[^"]{0,100}')
 _MOST_BEFORE = len(_EVENT) + 101
 """Bytes before that name."""
-_DURATIONS = b'"durationMs"'
+_OTHER_LOG = re.compile(rb'"durationMs"| INFO ')
 _CUT = "a line of an event log, cut off by the one behind it"
 
 
@@ -43,9 +43,10 @@ _decode_event = msgspec.json.Decoder(_Line).decode
 
 
 def matches(head: bytes) -> bool:
-    """Whether a file that begins like this is an event log; progress before its first event is not of one."""
+    """Whether a file that begins like this is an event log; a log or progress before its first event is not of one."""
     found = _EVENT_LOG.search(head) if _EVENT in head else None
-    return found is not None and (not found.start() or not (driverlog.MARKER in head or _DURATIONS in head[: found.start()]))
+    before = head[: found.start()] if found else b""
+    return found is not None and not (before and (driverlog.MARKER in head or _OTHER_LOG.search(before)))
 
 
 def read(buffer: Buffer, begin: int, final: bool, harvest: Harvest) -> int:

@@ -9,8 +9,6 @@ from advisor.sources.formats import driverlog, records
 from advisor.sources.formats.records import LONGEST_EVENT, find_events, keep, note_torn, read_among, tells_of_state
 from advisor.sources.harvest import Buffer, Harvest
 
-_NO_JSON = "a line that begins as progress and is no JSON"
-
 
 def matches(head: bytes) -> bool:
     """Whether the first line of a file that begins like this is an event."""
@@ -61,7 +59,7 @@ def _read_loosely(buffer: Buffer, start: int, stop: int, harvest: Harvest) -> No
         try:
             msgspec.json.decode(buffer[start:stop])
         except UNUSUAL:
-            harvest.add_broken(start, _NO_JSON)
+            harvest.add_broken(start, "a line that begins as progress and is no JSON")
 
 
 def begins(buffer: Buffer, start: int) -> int:

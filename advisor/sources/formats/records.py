@@ -183,7 +183,7 @@ def note_torn(buffer: Buffer, begin: int, end: int, harvest: Harvest) -> bool:
 
 def find_events(buffer: Buffer, begin: int, end: int, depth: int = 0) -> Iterator[Found]:
     """Find every event that stands in [begin, end) of `buffer`, and every one that is broken, in order."""
-    anchors = list(_anchors(buffer, begin, end))
+    anchors = list(event_keys(buffer, begin, end))
     position = begin
     while (at := bisect_left(anchors, position)) < len(anchors):
         anchor, following, *_ = (*anchors[at : at + 2], end)
@@ -198,7 +198,7 @@ def find_events(buffer: Buffer, begin: int, end: int, depth: int = 0) -> Iterato
 
 def find_in_lines(buffer: Buffer, begin: int, end: int) -> Iterator[Found]:
     """Find the same, also in lines that a collector wrapped: of one record each in an envelope of its own."""
-    anchor = next(_anchors(buffer, begin, end), end)
+    anchor = next(event_keys(buffer, begin, end), end)
     lines = None if anchor == end else unwrapped(buffer, begin, end, line_of(buffer, anchor, begin))
     if lines is None:
         yield from find_events(buffer, begin, end)
@@ -209,18 +209,13 @@ def find_in_lines(buffer: Buffer, begin: int, end: int) -> Iterator[Found]:
         yield found._replace(start=start, end=end if stop < 0 else stop, again=again)
 
 
-def _anchors(buffer: Buffer, begin: int, end: int) -> Iterator[int]:
+def event_keys(buffer: Buffer, begin: int, end: int) -> Iterator[int]:
     """Yield where keys stand that only events have."""
     at = buffer.find(_WORD, begin, end)
     while at >= 0:
         if _ANCHOR.match(buffer[at : at + 40]):
             yield at
         at = buffer.find(_WORD, at + 1, end)
-
-
-def has_anchor(buffer: Buffer, begin: int, end: int) -> bool:
-    """Return whether a key that only events have stands in [begin, end)."""
-    return next(_anchors(buffer, begin, end), None) is not None
 
 
 def piece(buffer: Buffer) -> int:
