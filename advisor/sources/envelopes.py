@@ -65,24 +65,15 @@ class Unwrapped(NamedTuple):
         return self.places[max(0, bisect_right(self.starts, position) - 1)]
 
 
-def in_json(buffer: Buffer, begin: int, end: int) -> bool:
-    """Whether the first line or the last one in [begin, end) is in an envelope of JSON."""
-    heads = (buffer[at : at + _LONGEST] for at in _outer(buffer, begin, end))
-    return any(_JSON.match(head) and _of_json(head.split(b"\n", 1)[0]) is not None for head in heads)
-
-
-def _outer(buffer: Buffer, begin: int, end: int) -> tuple[int, int]:
-    """Where the first line and the last one begin: where envelopes begin or end between them, one is in an envelope."""
-    return begin, max(begin, buffer.rfind(b"\n", begin, end - 1) + 1)
-
-
-def unwrapped(buffer: Buffer, begin: int, end: int, at: int = -1) -> Unwrapped | None:
+def unwrapped(buffer: Buffer, begin: int, end: int, at: int = -1, cri: bool = True) -> Unwrapped | None:
     """The lines in [begin, end) out of their envelopes; None when neither the line at `at`, else the first, nor the
     last is in one.
     """
-    at = begin if at < 0 else at
-    in_cri = any(_CRI.match(buffer[one : one + 80]) for one in _outer(buffer, at, end))
-    if not (in_cri or in_json(buffer, at, end)):
+    last = max(begin, buffer.rfind(b"\n", begin, end - 1) + 1)
+    for head in (buffer[one : one + _LONGEST] for one in (begin if at < 0 else at, last)):
+        if (cri and _CRI.match(head)) or (_JSON.match(head) and _of_json(head.split(b"\n", 1)[0])):
+            break
+    else:
         return None
     lines = bytes(buffer[begin:end]).splitlines(keepends=True)
     texts = [_text(line) for line in lines]
@@ -210,7 +201,7 @@ def export_in(raw: bytes, grows: bool) -> Octets | Whole | None:
     if grows:
         return Containers(names) if len(names := _containers(raw)) > 1 else None
     if head[:1] in (b"[", b"{"):
-        return Whole() if is_document(raw) else None
+        return Whole() if len(raw) >= _LONGEST and _is_document(head) else None
     lines = _newest_first(raw) or len(_containers(raw)) > 1 or _of_cells(raw, head.partition(b"\n")[0])
     return Whole() if lines else None
 
@@ -227,13 +218,10 @@ def _has_octets(raw: bytes) -> bool:
     return found is not None and raw[start : found.start()].lstrip(_BLANK)[:1] == b"{"
 
 
-def is_document(raw: Buffer) -> bool:
-    """Whether a text, long enough to tell, begins as such a document, in which the first line is no whole record."""
-    head = raw[:_LONGEST].lstrip(_BLANK)
-    if len(raw) < _LONGEST or not _DOCUMENT.match(head) or raw.find(_MARKED) < 0:
-        return False
+def _is_document(head: bytes) -> bool:
+    """Whether a text begins as such a document, in which the first line is no whole record."""
     with suppress(*UNUSUAL):
-        return not isinstance(msgspec.json.decode(head.partition(b"\n")[0]), dict)
+        return bool(_DOCUMENT.match(head)) and not isinstance(msgspec.json.decode(head.partition(b"\n")[0]), dict)
     return True
 
 

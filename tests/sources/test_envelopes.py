@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import advisor
 from advisor.cluster.units import look
 from advisor.sources import envelopes, random_access
-from advisor.sources.envelopes import IN_PART, TOO_LARGE, exported, unwrapped
+from advisor.sources.envelopes import IN_PART, TOO_LARGE, exported, is_export, unwrapped
 from advisor.sources.following import Following
 from tests.made import event
 
@@ -122,6 +122,25 @@ def test_of_a_damaged_record_a_wrapped_log_says_what_the_plain_one_says(
         found.append((read(tmp_path / "driver.log")[0], names))
     assert found[0] == found[1]
     assert len(found[0][0]) == sum("durationMs" in line for line in damaged)
+
+
+@pytest.mark.parametrize(
+    "wrap", [lambda line: json.dumps({"log": line}) + "\n", "2026-03-01T02:00:00.123456789Z stdout F {}".format]
+)
+@pytest.mark.parametrize("turned", [False, True])
+def test_lines_that_are_not_all_in_envelopes_are_taken_out(wrap: Callable[[str], str], turned: bool) -> None:
+    lines = [line + "\n" for line in LINES]
+    texts = [*lines[:9], *map(wrap, lines[9:])] if turned else [*map(wrap, lines[:9]), *lines[9:]]
+    text = "".join(texts).encode()
+    found = unwrapped(text, 0, len(text))
+    assert found is not None
+    assert found.text.decode() == "".join(lines)
+
+
+def test_an_event_before_a_log_is_no_export() -> None:
+    begins = json.dumps(event(0, 0, 0, {}), indent=2)
+    assert not is_export(f"{begins}\n{TEXT * 9}".encode())
+    assert is_export(f'{{\n  "hits" : {begins},\n "lines": [{json.dumps(TEXT * 9)}]}}'.encode())
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,9 @@ from __future__ import annotations
 import gzip
 import json
 import re
+from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -402,6 +404,28 @@ def test_a_thread_whose_name_holds_brackets() -> None:
         b"09:34:29 [stream execution thread for q [id = 1, runId = 2]] INFO DeltaSink: Wrote 2 files\n"
     )
     assert lines(text) == [("DAGScheduler", b"Got job 5"), ("DeltaSink", b"Wrote 2 files")]
+
+
+IN_LAYOUTS: dict[str, Callable[[str], str]] = {
+    "plain": str,
+    "docker": lambda line: json.dumps({"log": line + "\n", "stream": "stderr"}),
+    "CRI": "2026-11-23T11:17:13.123456789Z stderr F {}".format,
+    "kubectl": "[pod/count-driver spark] {}".format,
+    "log4j": lambda line: re.sub(r"^(\S+ \S+) ([A-Z]+) (\w+): ", r"\1 [main] \2 org.apache.spark.\3 - ", line),
+}
+
+
+@pytest.mark.parametrize("layouts", list(permutations(IN_LAYOUTS, 2)), ids=" then ".join)
+def test_a_log_whose_layout_changes_loses_no_job(tmp_path: Path, layouts: tuple[str, str]) -> None:
+    lines = unpacked(COUNTED).decode().splitlines()
+    middle = [at for at, line in enumerate(lines) if line == "}"][12] + 1
+    written = [IN_LAYOUTS[layouts[at >= middle]](line) for at, line in enumerate(lines)]
+    (tmp_path / "plain.log").write_text("\n".join(lines))
+    (tmp_path / "driver.log").write_text("\n".join(written))
+    found, plain = (files.read([tmp_path / name], stages=True) for name in ("driver.log", "plain.log"))
+    assert (len(found.batches), found.broken) == (len(plain.batches), ())
+    for name, table in plain.inside.items():
+        assert found.inside[name].drop(["log"]).equals(table.drop(["log"])), name
 
 
 def applications(*layouts: str) -> bytes:

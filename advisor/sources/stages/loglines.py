@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from calendar import timegm
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from typing import cast
 
 import numpy as np
 
-from advisor.sources.envelopes import in_json, unwrapped
+from advisor.sources.envelopes import unwrapped
 from advisor.sources.harvest import Buffer, Stretch
 from advisor.sources.stages.loggedjobs import Place
 
@@ -83,12 +83,13 @@ class LogLines:
 
     def read(self, window: Stretch, resume: int, file: int) -> Iterator[Line]:
         """Yield the wanted lines between the window's `begin` and `resume`; `file`: the file's number in its log."""
-        text, begin, end = (window.buffer, window.begin, resume)
-        wrapped = unwrapped(text, begin, end) if in_json(text, begin, end) else None
-        if wrapped is not None:
-            text, begin, end = wrapped.text, 0, len(wrapped.text)
+        text, begin, end = window.buffer, window.begin, resume
+        origin: Callable[[int], int] = int
+        if wrapped := unwrapped(text, begin, end, cri=False):
+            text, begin, end, origin = wrapped.text, 0, len(wrapped.text), wrapped.origin
         self._file, self._unsure = file, self._unsure or file != self._file
-        self._learn(text, begin, end)
+        if self._unsure:
+            self._learn(text, begin, end)
         if not self._names:
             return
         for rows, new in self._pieces(text, begin, end):
@@ -104,23 +105,19 @@ class LogLines:
                     message = line.find(_MESSAGE) + len(_MESSAGE)
                 beginnings = self._beginnings.get(logger)
                 if beginnings is None or line[message : message + 4] in beginnings:
-                    at = start if wrapped is None else wrapped.origin(start)
-                    yield logger, line, message, number, (file, window.base + at)
+                    yield logger, line, message, number, (file, window.base + origin(start))
             if new >= 0:
-                at = new if wrapped is None else wrapped.origin(new)
-                yield CONTEXT, BEGINS, 0, self._before, (file, window.base + at)
+                yield CONTEXT, BEGINS, 0, self._before, (file, window.base + origin(new))
 
     def _learn(self, text: Buffer, begin: int, end: int) -> None:
         """Learn the layout, as far as this text shows it."""
-        if not self._unsure:
-            return
         for _, line in _scheduler_lines(text, begin, end):
             if layout := _layout(line):
                 self._column, self._head = layout
-                self.clock, self._unsure, self.unknown = Clock(line), False, False
+                self.clock, self._unsure, self.unknown = Clock(line[max(0, line.find(_OBJECT)) :]), False, False
                 names = {name: f'"{name}' if self._column < 0 else f"{name}: " for name in self._loggers}
-                letters = slice(-_LETTERS, None) if self._column < 0 else slice(_LETTERS)
-                self._names = {each[letters].encode(): name for name, each in names.items()}
+                cut = slice(-_LETTERS, None) if self._column < 0 else slice(_LETTERS)
+                self._names = {each[cut].encode(): name for name, each in names.items()}
                 return
             self.unknown = self.unknown or (not self._names and b"Got job " in line)
 
@@ -146,7 +143,8 @@ class LogLines:
                 wanted = wanted[wanted < len(stops)]
                 last = begin + int(stops[-1]) + 1 if len(stops) else begin
             columns = (begin + column[wanted] for column in (starts, stops, places))
-            yield zip((self._before + wanted).tolist(), *(each.tolist() for each in columns), strict=True), new if begins else -1
+            rows = zip((self._before + wanted).tolist(), *(each.tolist() for each in columns), strict=True)
+            yield rows, new if begins else -1
             begin, self._before = last, self._before + len(stops)
             if new >= 0 and not self._unsure:
                 self._unsure = True
@@ -169,9 +167,9 @@ def _new(text: Buffer, begin: int, starts: np.ndarray, stops: np.ndarray) -> tup
         low, high = begin + int(stops[gap]), begin + int(starts[gap])
         if found := _BEGINS.search(cast(bytes, text), low, high):
             return found.start(), True
-        others = (start for start, line in _scheduler_lines(text, low, high) if _layout(line))
-        if (first := next(others, -1)) >= 0 and next(others, -1) >= 0:  # one may be what a second appender wrote
-            return first, False
+        others = [start for start, line in _scheduler_lines(text, low, high) if _layout(line)]
+        if len(others) > 1:  # one may be what a second appender wrote
+            return others[0], False
     return -1, False
 
 
