@@ -27,6 +27,7 @@ from advisor.sources.stages.sinklines import Notes
 from advisor.sources.stages.statusstore import work_of
 from advisor.stages import PARTS, Work
 from tests.made import START, event
+from tests.sources import variants
 
 SAMPLES = Path(__file__).parents[2] / "sample_progress"
 NAMES = [part.name for part in PARTS]
@@ -426,6 +427,33 @@ def test_a_log_whose_layout_changes_loses_no_job(tmp_path: Path, layouts: tuple[
     assert (len(found.batches), found.broken) == (len(plain.batches), ())
     for name, table in plain.inside.items():
         assert found.inside[name].drop(["log"]).equals(table.drop(["log"])), name
+
+
+EVENT_LOG = "LG001/event-log-single-file-3.5.9/local-1795256356823.gz"
+
+
+@pytest.mark.parametrize("logs", [(COUNTED, EVENT_LOG), (EVENT_LOG, COUNTED), (FINE, EVENT_LOG), (FINE, COUNTED)])
+def test_of_a_driver_log_and_an_event_log_in_one_file_the_second_is_named(
+    tmp_path: Path, logs: tuple[str, ...]
+) -> None:
+    (tmp_path / "driver.log").write_bytes(b"".join(map(unpacked, logs)))
+    found = files.read([tmp_path], stages=True)
+    alone = [files.read([SAMPLES / log], stages=True) for log in logs]
+    assert len(found.batches) == sum(len(one.batches) for one in alone)
+    read = alone[:1] if EVENT_LOG in logs else alone
+    assert len(found.inside["stages"]) == sum(len(one.inside["stages"]) for one in read)
+    assert [
+        (one.offset >= len(unpacked(logs[0])) - 1, "event log in one file" in one.reason) for one in found.broken
+    ] == [(True, True)] * (EVENT_LOG in logs)
+
+
+def test_a_driver_log_that_holds_an_event_of_an_event_log_stays_one(tmp_path: Path) -> None:
+    text = unpacked(COUNTED)
+    first = text.index(b"\n") + 1
+    other = variants.in_event_log(variants.made()[0]) + "\n" + "26/11/23 11:17:13.054 INFO Other: nothing\n" * 2000
+    (tmp_path / "driver.log").write_bytes(text[:first] + other.encode() + text[first:])
+    found = files.read([tmp_path], stages=True)
+    assert (len(found.batches), len(found.inside["stages"]), found.broken) == (27, 78, ())
 
 
 def applications(*layouts: str) -> bytes:

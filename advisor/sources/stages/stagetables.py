@@ -11,13 +11,15 @@ from advisor.batches import Broken, deduplicate
 from advisor.errors import fault
 from advisor.redaction import redact
 from advisor.sources.formats import Format
-from advisor.sources.harvest import Harvest, Stretch
+from advisor.sources.harvest import Harvest, Stretch, find
 from advisor.sources.stages.driverlog import DriverLog
 from advisor.sources.stages.eventlog import EventLog
 from advisor.stages import Rows, Work
 
 _PIECE = 2048
 """So many jobs and stages of a log are held before those that are over become rows."""
+_OTHER = {False: b'\n{"Event":"SparkListener', True: b"made progress: {"}  # by whether the log is an event log
+_MIXED = "a driver's log and an event log in one file: jobs and settings are read of the first alone; divide it"
 _STRANGE = "its jobs, stages and tasks are left out: the layout of its lines is not known; %c{1}: %m is read"
 
 
@@ -57,6 +59,9 @@ class StageTables:
         if key not in self._logs:
             self._logs[key] = _Log(log, format.stages(log), _PIECE)
         one = self._logs[key]
+        at = find(window.buffer, _OTHER[bool(format.tells)], window.begin)
+        if at >= 0 and not any((each.file, each.reason) == (harvest.file, _MIXED) for each in self.broken):
+            self.broken.append(Broken(harvest.file, window.base + at, 0, _MIXED))
         if log not in self._lost:
             try:
                 one.reader.read(window, resume, harvest.file)
