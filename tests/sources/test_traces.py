@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import cycle
 from pathlib import Path
 from typing import Any, cast
 
@@ -60,7 +61,8 @@ def test_an_event_log_shows_what_a_batch_does(tmp_path: Path) -> None:
     [events] = (SAMPLES / "BC001/static-side-4.3.0").rglob("events_1_*.zstd")
     with pa.input_stream(str(events), compression="zstd") as file:
         whole = file.read().decode()
-    left = re.sub(r'"Name":"MapPartitionsRDD"', '"Name":"ReliableCheckpointRDD"', whole)
+    names = cycle(("ReliableCheckpointRDD", "PythonRDD", "ParallelCollectionRDD"))
+    left = re.sub(r'"Name":"MapPartitionsRDD"', lambda _: f'"Name":"{next(names)}"', whole)
     left = re.sub(r'"nodeName":"Scan \w+ ?[^"]*"', '"nodeName":"Scan JDBCRelation(t) [numPartitions=1]"', left)
     write = "Execute InsertIntoHadoopFsRelationCommand"  # Spark 4.3 has it below an adaptive plan
     write = f'"nodeName":"AdaptiveSparkPlan","children":[{{"nodeName":"{write}","simpleString":"{write} /t, true, "}}'
@@ -70,7 +72,14 @@ def test_an_event_log_shows_what_a_batch_does(tmp_path: Path) -> None:
     (tmp_path / "events").write_text(left)
     parts = advisor.read_stages(tmp_path / "events", parts=True)
     told = {entry.split()[0] for entries in parts["traces"] for entry in entries}
-    assert told >= {"checkpoints_rows", "reads_by_jdbc", "drops_cache", "writes", "writes_files"}
+    assert told >= {
+        "checkpoints_rows",
+        "makes_rows_of_python",
+        "reads_by_jdbc",
+        "drops_cache",
+        "writes",
+        "writes_files",
+    }
 
 
 def test_of_a_long_message_its_beginning_is_kept() -> None:

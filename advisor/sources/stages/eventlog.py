@@ -23,7 +23,7 @@ from advisor.sources.stages.jobbatches import Applications, Events, name_batches
 from advisor.sources.stages.loggedjobs import BEGINNING, LOST, Place
 from advisor.sources.stages.plans import Execution, Plans
 from advisor.sources.stages.sparkevents import batch_of, described, is_number, meant, operators, sql_sums
-from advisor.stages import Attempt, Job, Note, Numbers, Triggers, Work, streams
+from advisor.stages import PYTHON_RDD, Attempt, Job, Note, Numbers, Triggers, Work, streams
 
 _NAME_AT = len('{"Event":"SparkListener')
 _SQL_NAME_AT = len('{"Event":"org.apache.spark.sql.execution.ui.SparkListener')
@@ -46,6 +46,8 @@ _SHUFFLED = 64
 """So many shuffles behind, a later stage of a batch reads none of them."""
 _TO_DISK = "Checkpoint"
 """In the name of a data set that is kept in a folder."""
+_FROM_PYTHON = {"ParallelCollectionRDD", PYTHON_RDD}
+"""The data sets of a stage that makes rows of Python objects, which the driver has sent."""
 _LETTERS, _SILENT_MS = 4000, 3_600_000
 """Of a message that are read. Of a query of which nothing was heard for so long nothing older will come."""
 
@@ -259,7 +261,9 @@ class Application:
         kind = self._of_tables_alone(kind, info)
         kind = "cached" if cached and kind == "scan" else kind
         if job:
-            kept = (each.name for each in info.datasets if "/" in each.name or _TO_DISK in each.name)
+            named = [each.name for each in info.datasets]
+            kept = [name for name in named if "/" in name or _TO_DISK in name]
+            kept += [PYTHON_RDD] if set(named) >= _FROM_PYTHON else []
             job.notes += [note for name in kept for note in _traced("RDD", name)]
             self._writers |= {each.id: job for each in info.sums if each.name == _TASK_COMMITS}
         times = info.submitted, info.completed
