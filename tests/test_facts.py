@@ -576,6 +576,10 @@ class TestSettle:
         assert facts["async_state_checkpoint"] == Known(False, "default")
         assert facts["task_slots"] == Known(4, "event_log")
 
+    @pytest.mark.parametrize("key", ["spark.memory.offHeap.enabled", "spark.sql.codegen.wholeStage"])
+    def test_settings_that_steps_ask_for_are_kept(self, key: str) -> None:
+        assert settle(self.properties(**{key.replace(".", "__"): "true"}))[f"conf:{key}"] == Known("true", "event_log")
+
     def test_databricks_settings_work_on_databricks(self) -> None:
         key = "spark.databricks.streaming.statefulOperator.asyncCheckpoint.enabled"
         tag = {"spark__databricks__clusterUsageTags__sparkVersion": "13.3.x-scala2.12"}

@@ -50,7 +50,8 @@ _KEPT = (
     "spark.sql.shuffle.partitions", "spark.executor.cores", "spark.executor.instances", "spark.task.cpus",
     "spark.master", "spark.python.worker.reuse", "spark.sql.execution.arrow.maxrecordsperbatch",
     "spark.sql.files.maxrecordsperfile", "spark.scheduler.mode", "spark.locality.wait", "spark.sql.adaptive.enabled",
-    "spark.shuffle.sort.bypassmergethreshold",
+    "spark.shuffle.sort.bypassmergethreshold", "spark.memory.offheap.enabled", "spark.sql.codegen.wholestage",
+    "spark.sql.parquet.enablevectorizedreader", "spark.sql.pyspark.udf.profiler",
 )  # fmt: skip
 _HADOOP: Final = "spark.hadoop."
 """Prefix of settings that Spark hands to Hadoop, without it; a session's own settings it hands over as they are."""
