@@ -95,6 +95,8 @@ REJECTED = "terminated with error\njava.util.concurrent.RejectedExecutionExcepti
           "TaskSchedulerImpl: Lost executor 3 on h: Command exited with code 137",
           "TaskSchedulerImpl: Executor 5 on ip-10-0-0-5.internal killed by driver."],
          {"executor:0": 4, "executor:7": None, "executor:3": 0, "executor:5": 0}),
+        (["FileStreamSource: 'latestFirst' is true. New files will be processed first, which may affect the watermark"],
+         {"latest_first": True}),
         (["FairSchedulableBuilder: Fair scheduler configuration not found, created default pool: default, minShare: 0",
           "FairSchedulableBuilder: Added task set TaskSet_0.0 tasks to pool default"],
          {"conf:spark.scheduler.mode": "FAIR"}),

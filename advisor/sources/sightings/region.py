@@ -141,6 +141,7 @@ _READERS: Final[tuple[tuple[bytes, Reader, int], ...]] = (
     (b"Starting executor ID driver on host", _is("local_mode", value=True, words="Starting executor ID driver"), 2),
     (b"CheckpointFileManager: Writing atomically to ", _groups(_WRITTEN, "checkpoint_scheme", convert=str.lower), 2),
     (b"maxFilesPerBatch = ", _groups(_FILES, "max_files_per_trigger", convert=lambda of: int(of) if of else None), 4),
+    (b"'latestFirst' is true.", _is("latest_first", value=True, words="New files will be processed first"), 4),
     (b"fetch.max.wait.ms = ", _groups(_WAIT, "kafka_fetch_max_wait_ms", convert=int), 1),
     (b"fetch.min.bytes = ", _groups(_MIN_BYTES, "kafka_fetch_min_bytes", convert=int), 1),
     (b"max.poll.records = ", _groups(_RECORDS, "kafka_max_poll_records", convert=int), 1),
