@@ -207,7 +207,8 @@ def _slots(candidates: Candidates) -> None:
     executors = {name: by for name, by in candidates.items() if name.startswith(EXECUTOR)}
     default = whole(str(_best(candidates, CONF + "spark.executor.cores")))
     origin = next((origin for by in executors.values() for origin in by), "")
-    if total := _total_cores(executors, default, cpus):
+    cores = [default if (own := _best(executors, name)) is None else int(own) for name in executors]
+    if None not in cores and (total := sum(count // cpus for count in cores if count)):
         _put(candidates, "task_slots", total, origin)
     if gone := sum(_best(executors, name) == 0 for name in executors):
         _put(candidates, "executors_gone", gone, origin)
@@ -226,13 +227,6 @@ def _bound_by_what_ran(candidates: Candidates) -> None:
         if not candidates["task_slots"]:
             del candidates["task_slots"]
         candidates["task_slots_at_least"] = {**seen, "inferred": max(most, number)}
-
-
-def _total_cores(executors: Candidates, default: int | None, cpus: int) -> int | None:
-    """The tasks that the registered executors run at once; None when the cores of one are not known."""
-    cores = [_best(executors, name) for name in executors]
-    known = [count for one in cores if (count := default if one is None else int(one)) is not None]
-    return sum(count // cpus for count in known) if len(known) == len(cores) else None
 
 
 def _log_purge(candidates: Candidates) -> None:
