@@ -108,7 +108,6 @@ LARGEST = 256 << 20
 _TOO_LARGE = f"only the JVM reaches it, which reads no file of more than {LARGEST >> 20} MB"
 _FILE = "log string, number long, path string"
 _ONE_BY_ONE = {"spark.sql.execution.arrow.maxRecordsPerBatch": "1"}
-_Content = tuple[str, int, str, bytes]
 
 
 def listed(spark: Any, url: str) -> dict[str, int]:
@@ -147,7 +146,7 @@ def _contents(spark: Any, urls: Sequence[str]) -> Any:
     return reader.load(list(urls))
 
 
-def _read(contents: Iterable[_Content], sightings: bool, stages: bool) -> Iterator[Row]:
+def _read(contents: Iterable[tuple[str, int, str, bytes]], sightings: bool, stages: bool) -> Iterator[Row]:
     for log, members in groupby(contents, key=lambda each: each[0]):
         with TemporaryDirectory(prefix="latency-advisor-") as folder:
             files = []

@@ -16,7 +16,7 @@ from advisor.batches import SCHEMA, Batches
 from advisor.catalogue import Catalogue
 from advisor.catalogue.traces import done_besides
 from advisor.config import UserWishes
-from advisor.contract import QueryEntry, Series
+from advisor.contract import QueryEntry
 from advisor.engine import judge
 from advisor.errors import fault
 from advisor.facts import FACTS, Facts, Known, settle
@@ -96,7 +96,10 @@ class RunJudge:
         judged = self.judged(run)
         try:
             entry = query(judged, self._brief)
-            return msgspec.structs.replace(entry, series=self._series(judged)) if self._asked.series else entry
+            if not self._asked.series:
+                return entry
+            every = executed_window(self._batches.get(run.run_id, self._nothing), judged.window.facts)
+            return msgspec.structs.replace(entry, series=series(every, judged.window, judged.since))
         except Exception as error:
             return query(self._unjudged(run, error), self._brief)
 
@@ -107,11 +110,6 @@ class RunJudge:
             return self._judged(run)
         except Exception as error:
             return self._unjudged(run, error)
-
-    def _series(self, judged: Judged) -> Series | None:
-        """The run's single batches, those that are not judged too."""
-        batches = self._batches.get(judged.run.run_id, self._nothing)
-        return series(executed_window(batches, judged.window.facts), judged.window, judged.since)
 
     def _unjudged(self, run: Run, error: Exception) -> Judged:
         facts = Facts({name: Known(value, "user") for name, value in self._given(run).items()})

@@ -219,15 +219,14 @@ def _is_stateful(nodes: list[str], index: int) -> bool:
     if node is None or not node["streaming"]:
         return False
     if node["name"].endswith("Join"):
-        return sum(1 for child in _children(nodes, index) if child["streaming"]) > 1
+        below = _children(nodes[index + 1 :], len(node["indent"]))
+        return sum(1 for child in below if child["streaming"]) > 1
     return _STATEFUL.match(node["name"]) is not None
 
 
-def _children(nodes: list[str], index: int) -> Iterator[re.Match[str]]:
+def _children(rows: list[str], depth: int) -> Iterator[re.Match[str]]:
     """The nodes right below: the next ones that are three columns further in, until one stands no further in."""
-    parent = _NODE.match(nodes[index])
-    depth = len(parent["indent"]) if parent else 0
-    for row in nodes[index + 1 :]:
+    for row in rows:
         node = _NODE.match(row)
         if node is None:
             continue
