@@ -60,7 +60,8 @@ def query(judged: Judged, brief: bool = False) -> QueryEntry:
     changed = change(judged.before, window, judged.since) if judged.before is not None else None
     loss = largest_loss(judged)
     aim = target(window, findings)
-    best = on_the_way(findings, aim, loss) or best_step(findings, loss, judged.catalogue.rules)
+    batch_ms = sure(window, "trigger_execution_ms") or math.inf
+    best = on_the_way(findings, aim, loss) or best_step(findings, loss, judged.catalogue.rules, batch_ms)
     quiet = calm(judged, loss, is_unopened(window))
     best = best if best and (quiet is None or aim or is_worth(window, best.advice)) else None
     nothing: dict[str, Any] = {"budget": {}, "worst": (), "limits": (), "screen": Screen(loss=loss)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TypeAlias
@@ -24,20 +25,24 @@ _Offer: TypeAlias = tuple[Finding, Advice]
 
 
 def best_step(
-    findings: Sequence[Finding], loss: Loss | None = None, rules: Mapping[str, Rule] = NO_RULES
+    findings: Sequence[Finding],
+    loss: Loss | None = None,
+    rules: Mapping[str, Rule] = NO_RULES,
+    batch_ms: float = math.inf,
 ) -> BestStep | None:
     """Return the loss's own best step if it saves anything, else of all steps the one that saves a record most.
 
     Where that one saves little beside the loss, or the loss's own step does at most, a look at the loss goes first. A
     new checkpoint comes only where nothing else helps, and only with a number. Never first is a step made for a
-    platform or source that may be another.
+    platform or source that may be another. What waits in the source is no measure of a step: a good part of the batch,
+    `batch_ms`, is.
     """
     asked = _asked(findings, loss, rules)
     offers = [(finding, step) for finding in findings for step in finding.steps if _may_be_first(finding, step)]
     own = [offer for offer in offers if offer[0].rule in asked]
     if loss is None or loss.kind in _NO_STEP_BESIDE:
         offers = own if asked else offers
-    chosen = _first(own, offers, loss)
+    chosen = _first(own, offers, loss, min(batch_ms, loss.ms or math.inf) if loss else batch_ms)
     if chosen is None:
         return None
     finding, step = chosen
@@ -95,7 +100,7 @@ def _asked(findings: Sequence[Finding], loss: Loss | None, rules: Mapping[str, R
     return {one.rule for one in explain(loss.rule, findings)} | ({loss.rule} if loss.rule else set())
 
 
-def _first(own: Sequence[_Offer], offers: Sequence[_Offer], loss: Loss | None) -> _Offer | None:
+def _first(own: Sequence[_Offer], offers: Sequence[_Offer], loss: Loss | None, lost_ms: float) -> _Offer | None:
     best, mine = _best(offers), _best(own)
     if best is None or mine is None or loss is None:
         return mine or best
@@ -109,7 +114,7 @@ def _first(own: Sequence[_Offer], offers: Sequence[_Offer], loss: Loss | None) -
     promise = felt(best[1])
     if promise is not None and loss.ms is not None:  # whatever shortens a batch helps against a backlog
         told = promise.told if loss.kind == "pace" and promise.expected is None else _worth(best[1], promise)
-        promise = promise if told >= ranking()["little"] * loss.ms else None
+        promise = promise if told >= ranking()["little"] * lost_ms else None
     if promise is None:
         looks = [offer for offer in own if offer[1].takes != "new_checkpoint"]
         return _best(looks) or best
