@@ -49,8 +49,7 @@ def _sections(query: QueryEntry, everything: bool) -> Iterator[tuple[str, Rows]]
     """Yield lists of rows with their titles; those that are long only if everything is wanted."""
     not_judged = [(", ".join(rules), reason) for reason, rules in by_reason(query.skipped)]
     yield f"Not judged: {text.plural(len(query.skipped), 'rule')}", not_judged
-    silenced = [(one.rule, one.reason + (f" (until {one.until})" if one.until else "")) for one in query.suppressed]
-    yield "Silenced", silenced
+    yield "Silenced", [(entry.rule, wording.suppression(entry)) for entry in query.suppressed]
     if everything:
         passed = [(entry.rule, f"passed: {entry.margin}") for entry in query.passed]
         others = [(entry.rule, f"not applicable: {entry.reason}") for entry in query.not_applicable]

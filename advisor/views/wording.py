@@ -19,6 +19,7 @@ from advisor.contract import (
     QueryEntry,
     Report,
     Session,
+    Silenced,
     Trend,
     WorstBatch,
 )
@@ -235,6 +236,11 @@ def conflict(entry: Conflict) -> str:
     """Two sources that say different things of one fact, and which was believed."""
     said = ", ".join(fact(value) for value in entry.values)
     return f"{entry.fact}: {said}; used: {fact_value(entry.taken)}"
+
+
+def suppression(entry: Silenced) -> str:
+    """Why a rule is silenced, and until when."""
+    return entry.reason + (f" (until {entry.until})" if entry.until else "")
 
 
 def unread(record: BrokenRecord) -> str:
