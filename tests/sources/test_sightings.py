@@ -342,6 +342,12 @@ class TestPlan:
     def test_a_pattern_that_begins_with_any_text(self) -> None:
         assert told(self.plan("+- ~Filter RLIKE(a#2, .*x.*)", f"   +- {self.SCAN}"))["open_pattern"] == ".*x.*"
 
+    def test_sliding_windows_of_a_long_plan(self) -> None:
+        windows = ", ".join(["[named_struct(start, CASE WHEN (a = 1) THEN b END), value#1L]"] * 25)
+        expand = f"      +- ~Expand [{windows}, ... 155 more fields], [window#2]"
+        rows = ["+- ~Aggregate [w#2], [count(1)]", f"   +- ~Filter {'a' * 5000}", expand, f"         +- {self.SCAN}"]
+        assert told(self.plan(*rows))["windows_per_row"] == 180
+
     def test_a_plan_that_is_cut_says_only_what_was_seen(self) -> None:
         cut = f"{AT} {self.HEAD}\nWriteToMicroBatchDataSource noop-table\n"
         assert told(cut) == {}

@@ -16,6 +16,7 @@ from advisor.redaction import redact
 
 _LONGEST: Final = 1 << 18
 _AFTER: Final = 4096
+_PLAN: Final = 1 << 16  # the lines of a plan may be long
 _QUERY: Final = re.compile(r"\[id = ([0-9a-f-]{36}), runId = ([0-9a-f-]{36})\]")
 OF_SPARK: Final = re.compile("[0-9a-f-]{36}")
 """An id as Spark makes it, which is no credential and new in each log: to hide nothing in it takes long."""
@@ -84,7 +85,7 @@ def line_at(region: bytes, position: int) -> Line:
             return line
     text = raw.decode("utf-8", "replace").rstrip("\r")
     query = _QUERY.search(text)
-    after = region[end + 1 : end + 1 + _AFTER].decode("utf-8", "replace")
+    after = region[end + 1 : end + 1 + (_PLAN if raw.endswith(b" plan:") else _AFTER)].decode("utf-8", "replace")
     query_id, run_id = query.groups() if query else (None, None)
     return Line(text, after, start, None, query_id, run_id)
 

@@ -35,6 +35,7 @@ _ONE_PARTITION: Final = re.compile(
 )
 """What Spark puts below a window without partitionBy; repartition(1) stands below any window, with another reason."""
 _PANE: Final = "[named_struct(start, "
+_EXPANDS: Final = re.compile(r"(?:Arguments:|[ :|+-]{0,400}~?Expand) \[\[named_struct\(start, ")
 _CASE: Final = " WHEN "
 _MAP: Final = re.compile(r"\bkeys: \[([^\[\]\n]*)\], values: \[")
 """A map whose keys and values are constants, as Spark prints it."""
@@ -99,7 +100,6 @@ def read_physical_plan(text: str) -> list[Told]:
     plain += [Told(fact, value=True) for fact, names in shapes.items() if any(name in text for name in names)]
     if not any(name in text for name in _SHUFFLED_JOINS):  # which gives a repartition(N) before it its own number
         plain += [Told("repartitioned_to", int(number)) for number in _BY_NUMBER.findall(text)]
-    plain += [Told(fact, number) for fact, number in _repeated(text).items() if number > 1]
     plain += _parsed(text)
     plain += [Told("schema_inferred", value=True)] if _OF_TEXT.search(text) else []
     plain += [Told("pivot_looks", value=True)] if "Functions: []" in text and _PIVOT.search(text) else []
@@ -147,7 +147,7 @@ def _repeated(text: str) -> dict[str, int]:
     Spark prints 25 windows or columns at most.
     """
     lines = text.split("\n") if _PANE in text or _CASE in text else []
-    expanded = [(line.count(_PANE), _MORE.findall(line)) for line in lines if line.startswith("Arguments: [" + _PANE)]
+    expanded = [(line.count(_PANE), _MORE.findall(line)) for line in lines if _EXPANDS.match(line)]
     windows = max((shown + int((more or [0])[-1]) for shown, more in expanded), default=0)
     cases = max((line.count(_CASE) for line in lines if _PANE not in line), default=0)
     keys = max((found.count(",") + 1 for found in _MAP.findall(text)), default=0)
@@ -166,10 +166,13 @@ def _parsed(text: str) -> list[Told]:
 
 
 def _costly(plan: str) -> list[Told]:
-    """Return the first pattern of rlike that begins with `.*`, at most 60 letters, and the error of distinct counts."""
+    """Return the first pattern of rlike that begins with `.*`, at most 60 letters, the error of distinct counts, and
+    what the plan repeats.
+    """
     patterns = _OPEN_PATTERN.findall(plan)[:1] if "RLIKE(" in plan else []
     errors = sorted(map(float, _DISTINCT_ERROR.findall(plan)))[:1]
     found = [Told("open_pattern", redact(one)[:60]) for one in patterns]
+    found += [Told(fact, number) for fact, number in _repeated(plan).items() if number > 1]
     return found + [Told("distinct_error", error) for error in errors]
 
 
