@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -228,7 +229,25 @@ JOB = """25/10/03 10:00:{at}.000 INFO DAGScheduler: Got job {n} ({site}) with 1 
 """
 OFFSETS = "25/10/03 10:00:{at}.200 INFO MicroBatchExecution: Committed offsets for batch {batch}. Metadata x\n"
 MADE = "25/10/03 10:00:{at}.900 INFO MicroBatchExecution: Streaming query made progress: {told}\n"
-REPORT, OWN, POOL = "collect at report.py:7", "start at Main:7", "count at pool.py:7"
+LISTING = "25/10/03 10:00:{at}.000 INFO HadoopFSUtils: Listing leaf files and directories in parallel under: 9\n"
+DROPS = "25/10/03 10:00:{at}.600 INFO MapPartitionsRDD: Removing RDD 21 from persistence list\n"
+TOO_LONG = "25/10/03 10:00:{at}.600 INFO CodeGenerator: Generated method too long to be JIT compiled: X is 9000 bytes\n"
+REPORT, OWN, POOL, LISTS = "collect at report.py:7", "start at Main:7", "count at pool.py:7", "load at Tables:7"
+BROADCAST = "run at ThreadPoolExecutor.java:1136"
+
+
+def made(batch: int, source: str) -> str:
+    """A driver log's line about a batch, one in every two seconds."""
+    event = progress(batch)["progress"]
+    event["timestamp"] = f"2025-10-03T10:00:{batch * 2:02}.000Z"
+    event["durationMs"] |= {"addBatch": 1500, "triggerExecution": 1800}
+    event["sources"][0]["description"] = f"{source}[x]"
+    return MADE.format(at=f"{batch * 2 + 1:02}", told=json.dumps(event))
+
+
+def late(line: str, ms: int) -> str:
+    """The line half a second and so many ms later."""
+    return re.sub(r"(?<=:\d\d\.)\d{3}", lambda found: f"{int(found[0]) + 500 + ms}", line, count=1)
 
 
 @pytest.mark.parametrize(
@@ -240,25 +259,47 @@ REPORT, OWN, POOL = "collect at report.py:7", "start at Main:7", "count at pool.
         (range(2), REPORT, "KafkaV2", False, None),
         ((), POOL, "KafkaV2", True, 2),
         (range(6), REPORT, "FileStreamSource", False, None),
+        (range(6), LISTS, "KafkaV2", True, None),
+        (range(6), OWN, "KafkaV2", True, None),
+        (range(6), BROADCAST, "KafkaV2", True, None),
     ],
 )
 def test_a_thread_that_also_starts_jobs_between_batches_is_no_batchs(
     tmp_path: Path, between: Any, inside: str, source: str, names: bool, told: int | None
 ) -> None:
+    """`names`: whether lines name the query of its own jobs. LISTS, BROADCAST and OWN are of no thread of its code."""
     lines, number = [], 0
     for batch in range(6):
         of = f"[queryId = {QUERY[:5]}] [batchId = {batch}] " if names else ""
-        own = [(0, REPORT, "")] * (batch in between) + [(0, "", "")] + [(1, OWN, of), (1, inside, "")]
+        first = (0, REPORT if inside == POOL else inside, of if inside == OWN else "")
+        own = [first] * (batch in between) + [(0, "", "")] + [(1, OWN, of), (1, inside, "")]
         for late, site, said in own:
             at = f"{batch * 2 + late:02}"
-            text = JOB if site else OFFSETS
+            text = LISTING * (site == LISTS) + JOB if site else OFFSETS
             lines.append(text.format(at=at, n=number, site=site, of=said, batch=batch))
             number += bool(site)
-        event = progress(batch)["progress"]
-        event["timestamp"] = f"2025-10-03T10:00:{batch * 2:02}.000Z"
-        event["durationMs"] |= {"addBatch": 1500, "triggerExecution": 1800}
-        event["sources"][0]["description"] = f"{source}[x]"
-        lines.append(MADE.format(at=f"{batch * 2 + 1:02}", told=json.dumps(event)))
+        lines.append(made(batch, source))
     (tmp_path / "driver.log").write_text("".join(lines))
     parts = advisor.read_stages(tmp_path / "driver.log", parts=True)
     assert list(parts["jobs"]) == [told or 2 + (batch in between) for batch in range(6)]
+
+
+@pytest.mark.parametrize("thread", [True, False])
+def test_what_a_thread_does_beside_a_batch_is_not_what_the_batch_does(tmp_path: Path, thread: bool) -> None:
+    """Its task holds the only slot until the batch's own may start; without it that job is the batch's, too."""
+    lines = []
+    for batch in range(4):
+        first, other, own = (JOB.format(at=f"{batch * 2:02}", n=3 * batch + nth, site=site, of="").splitlines()
+                             for nth, site in enumerate((REPORT, REPORT, OWN)))  # fmt: skip
+        lines += first * thread + OFFSETS.format(at=f"{batch * 2:02}", batch=batch).splitlines()
+        lines += [late(line, 0) for line in other[:4]] + [late(line, 3) for line in own[:3]]
+        own[-2:] = [own[-2].replace(" 102 ", " 201 "), own[-1].replace(" 104 ", " 203 ")]
+        lines += [late(line, 0) for line in other[4:]] + [late(line, 102) for line in own[3:]]
+        lines += [DROPS.format(at=f"{batch * 2:02}"), TOO_LONG.format(at=f"{batch * 2:02}"), made(batch, "KafkaV2")]
+    (tmp_path / "driver.log").write_text("\n".join(line.rstrip("\n") for line in lines) + "\n")
+    found = advisor.read_stages(tmp_path / "driver.log", parts=True).iloc[1]
+    assert (found["jobs"], found["not_visible_ms"], list(found["traces"])) == (
+        (1, 3, []) if thread else (2, 0, ["drops_cache 1"])
+    )
+    assert (found["slots_wait_ms"], found["code_too_long"]) == (98 * thread, 1)
+    assert list(found["waited_for"]) == ["a job of no streaming query"] * thread
