@@ -61,7 +61,8 @@ def test_an_event_log_shows_what_a_batch_does(tmp_path: Path) -> None:
     [events] = (SAMPLES / "BC001/static-side-4.3.0").rglob("events_1_*.zstd")
     with pa.input_stream(str(events), compression="zstd") as file:
         whole = file.read().decode()
-    names = cycle(("ReliableCheckpointRDD", "PythonRDD", "ParallelCollectionRDD"))
+    rest = 5 * ("MapPartitionsRDD",)
+    names = cycle(("ReliableCheckpointRDD", "PythonRDD", "ParallelCollectionRDD", *rest, "PythonRDD", *rest))
     left = re.sub(r'"Name":"MapPartitionsRDD"', lambda _: f'"Name":"{next(names)}"', whole)
     left = re.sub(r'"nodeName":"Scan \w+ ?[^"]*"', '"nodeName":"Scan JDBCRelation(t) [numPartitions=1]"', left)
     write = "Execute InsertIntoHadoopFsRelationCommand"  # Spark 4.3 has it below an adaptive plan
@@ -75,6 +76,7 @@ def test_an_event_log_shows_what_a_batch_does(tmp_path: Path) -> None:
     assert told >= {
         "checkpoints_rows",
         "makes_rows_of_python",
+        "hands_rows_to_python",
         "reads_by_jdbc",
         "drops_cache",
         "writes",

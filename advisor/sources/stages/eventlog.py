@@ -46,8 +46,8 @@ _SHUFFLED = 64
 """So many shuffles behind, a later stage of a batch reads none of them."""
 _TO_DISK = "Checkpoint"
 """In the name of a data set that is kept in a folder."""
-_FROM_PYTHON = {"ParallelCollectionRDD", PYTHON_RDD}
-"""The data sets of a stage that makes rows of Python objects, which the driver has sent."""
+_PARALLELIZED, _OF_DRIVER = "ParallelCollectionRDD", " of the driver's objects"
+"""The data set of objects that the driver sends, and what is said of one in Python that takes them."""
 _LETTERS, _SILENT_MS = 4000, 3_600_000
 """Of a message that are read. Of a query of which nothing was heard for so long nothing older will come."""
 
@@ -263,7 +263,7 @@ class Application:
         if job:
             named = [each.name for each in info.datasets]
             kept = [name for name in named if "/" in name or _TO_DISK in name]
-            kept += [PYTHON_RDD] if set(named) >= _FROM_PYTHON else []
+            kept += [PYTHON_RDD + _OF_DRIVER * (_PARALLELIZED in named)] if PYTHON_RDD in named else []
             job.notes += [note for name in kept for note in _traced("RDD", name)]
             self._writers |= {each.id: job for each in info.sums if each.name == _TASK_COMMITS}
         times = info.submitted, info.completed
