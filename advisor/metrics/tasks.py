@@ -412,14 +412,9 @@ def computing_share(window: Window) -> np.ndarray | Missing:
 
 
 @stage_metric("ms", "task", label="reading a task before it runs")
-def task_start_ms(window: Window) -> np.ndarray | Missing:
+def task_start_ms(window: Window) -> np.ndarray:
     """Deserialising a task, the mean of a batch's: milliseconds of computing, so it takes long without a processor."""
-    stages = window.stages
-    if np.isnan(stages["deserialize_ms"]).all():
-        return NOT_TOLD
-    read, tasks = (
-        np.bincount(stages["batch"], zero_filled(stages[name]), len(window)) for name in ("deserialize_ms", "tasks")
-    )
+    read, tasks = (needed(per_batch(window, window.stages[name])) for name in ("deserialize_ms", "tasks"))
     return read / above_zero(tasks)
 
 
