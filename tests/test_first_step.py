@@ -24,8 +24,8 @@ FEWER = step("fewer", Promise(100, 200, 300), "waves_ms", ("addBatch",), legal="
 AT_MOST = step("python", Promise(0, None, 250), "python_ms", ("addBatch",))
 
 
-def first(*findings: Finding, loss: Loss = INSIDE) -> str | None:
-    found = best_step(findings, loss)
+def first(*findings: Finding, loss: Loss = INSIDE, batch_ms: float = 500.0) -> str | None:
+    found = best_step(findings, loss, batch_ms=batch_ms)
     return found.step if found else None
 
 
@@ -79,3 +79,14 @@ def test_few_batches_are_not_enough_to_lose_the_state_for() -> None:
     assert first(sure, loss=loss) == "fewer"
     assert first(few, loss=loss) is None
     assert first(few, logs(60, 120), loss=loss) == "async-progress"
+
+
+@pytest.mark.parametrize(("batch_ms", "best"), [(500.0, "python"), (5000.0, "open-add-batch")])
+def test_a_step_against_a_backlog_is_measured_by_the_batch_not_by_all_that_waits(batch_ms: float, best: str) -> None:
+    minutes = replace(PACE, ms=180_000.0)
+    assert first(finding("SR004", AT_MOST), finding("TR008", LOOK), loss=minutes, batch_ms=batch_ms) == best
+
+
+@pytest.mark.parametrize(("batch_ms", "best"), [(900.0, "fewer"), (1100.0, None)])
+def test_the_state_is_not_lost_for_a_small_part_of_a_batch(batch_ms: float, best: str | None) -> None:
+    assert first(finding("ST005", FEWER), loss=replace(INSIDE, rule="ST005"), batch_ms=batch_ms) == best

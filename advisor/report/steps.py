@@ -38,7 +38,9 @@ def best_step(
     `batch_ms`, is.
     """
     asked = _asked(findings, loss, rules)
-    offers = [(finding, step) for finding in findings for step in finding.steps if _may_be_first(finding, step)]
+    loses = ranking()["worth_the_state"] * (batch_ms if math.isfinite(batch_ms) else 0.0)
+    offers = [(finding, step) for finding in findings for step in finding.steps if _may_be_first(finding, step, loses)]
+    offers = [offer for offer in offers if not _treats_a_symptom(offer, findings, loss)]
     own = [offer for offer in offers if offer[0].rule in asked]
     if loss is None or loss.kind in _NO_STEP_BESIDE:
         offers = own if asked else offers
@@ -125,9 +127,21 @@ def _best(offers: Sequence[_Offer]) -> _Offer | None:
     return min(offers, key=_preference, default=None)
 
 
-def _may_be_first(finding: Finding, step: Advice) -> bool:
-    saves = step.takes != "new_checkpoint" or _promises(step)
+def _may_be_first(finding: Finding, step: Advice, least_ms: float) -> bool:
+    """Whether the step may stand first; one that loses the state only if it is expected to save `least_ms` a batch."""
+    saves = step.takes != "new_checkpoint" or (
+        _promises(step) and (step.stateless or not step.saves_ms or step.saves_ms.likely >= least_ms)
+    )
     return step.legal != "no" and not step.untold_kinds and saves and not finding.is_rash(step)
+
+
+def _treats_a_symptom(offer: _Offer, findings: Sequence[Finding], loss: Loss | None) -> bool:
+    """Whether the step changes what the loss explains and promises nothing, where only few batches hold back the cure."""
+    finding, step = offer
+    if loss is None or loss.rule is None or finding.explained_by != loss.rule or step.looks or felt(step):
+        return False
+    own = ((one, each) for one in findings if one.rule == loss.rule for each in one.steps)
+    return any(one.is_rash(each) and each.legal != "no" for one, each in own)
 
 
 def _promises(step: Advice) -> bool:

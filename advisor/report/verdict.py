@@ -190,7 +190,7 @@ def _without_a_step(judged: Judged, findings: Sequence[Finding]) -> str:
         known = f"{sure[0].do}{saving}{_condition(sure[0])}."
         return known if saving else "The steps that may help need a new checkpoint, and their gain is not known."
     if steps:
-        return "What may help needs a new checkpoint, and the batches that were read show too little for that."
+        return f"{steps[0].do} may help, but the batches that were read are too few to lose a state for."
     few = not_judged_yet(judged)
     return f"Not judged yet: {few}." if few else "No rule knows a step for this that Spark accepts."
 

@@ -503,12 +503,11 @@ def no_step(query: QueryEntry) -> str:
 
 def _to_be_looked_at(query: QueryEntry) -> str | None:
     """Return what may help a query without a best step: a new checkpoint, an answer, a look; None where nothing may."""
-    if taken := _with_a_new_checkpoint(query):
+    if taken := _with_a_new_checkpoint(query) or _with_a_new_checkpoint(query, rash=True):
         do, gained = taken[0].do, gain_in_short(taken[0])
         tail = "See --all." if "new checkpoint" in do else "This may help, but it needs a new checkpoint: see --all."
-        return f"{do}{f': {gained}' if gained else ''}. {tail}"
-    if _with_a_new_checkpoint(query, rash=True):
-        return f"{_MORE_BATCHES}: what may help needs a new checkpoint, and these show too little for that."
+        rash = f" {_MORE_BATCHES}: these are too few to lose a state for." * (not _with_a_new_checkpoint(query))
+        return f"{do}{f': {gained}' if gained else ''}. {tail}{rash}"
     kinds = {fact for finding in query.findings for step in finding.steps for fact in step.untold_kinds}
     if query.screen.unsure and query.screen.unsure.fact in kinds:
         return "Answer the question below first: which step helps depends on it."
