@@ -136,7 +136,7 @@ def _may_be_first(finding: Finding, step: Advice, least_ms: float) -> bool:
 
 
 def _treats_a_symptom(offer: _Offer, findings: Sequence[Finding], loss: Loss | None) -> bool:
-    """Whether the step changes what the loss explains and promises nothing, where only few batches hold back the cure."""
+    """Whether the step changes what the loss explains and promises nothing, where few batches hold back the cure."""
     finding, step = offer
     if loss is None or loss.rule is None or finding.explained_by != loss.rule or step.looks or felt(step):
         return False
