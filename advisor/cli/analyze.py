@@ -162,16 +162,18 @@ def _queries(paths: tuple[str, ...], options: dict[str, Any]) -> Level | None:
 
 def _refuse_only_broken(paths: tuple[str, ...], read: Input, *, judged: bool) -> None:
     """Raise InputError, after the report that names the places, where of all records nothing can be judged."""
+    if read.events or read.from_ui:
+        return
     broken, partial = sum(one.times for one in read.broken), sum(one.times for one in read.partial)
-    if partial > 1 and not read.events and not judged:
+    if partial > 1 and not judged:
         records = f"{broken + partial:,} records, none of them whole enough to be judged"
         raise InputError(
             ", ".join(paths), records, "the report lists what each of them lacks, and how to get whole ones"
         )
-    if read.broken and not read.events and not read.partial and all(one.line is None for one in read.broken):
+    if read.broken and not read.partial and all(one.line is None for one in read.broken):
         why = read.broken[0].reason if broken == 1 else f"none of these {broken:,} files can be read"
         raise InputError(", ".join(paths), why, "the report names each; give files that this user can read")
-    if read.broken and not read.events and not read.partial:
+    if read.broken and not read.partial:
         records = "one record, which is" if broken == 1 else f"{broken:,} records, all"
         raise InputError(", ".join(paths), f"{records} broken", "the report lists where and why")
 

@@ -142,14 +142,15 @@ def read(report: Report) -> str:
     """What was read, in one line."""
     found = report.input
     pages = "" if report.session else from_pages(found)
-    if pages and not found.events and not found.broken:
-        return pages + unmatched(found)
+    unreadable = f"{records(found.broken):,} not readable" if found.broken else ""
+    if pages and not found.events and not (unreadable and found.files):
+        return ", ".join(filter(None, (pages, unreadable))) + unmatched(found)
     extras = [
         text.plural(found.events, "progress event"),
         f"{found.idle:,} idle" if found.idle else "",
         text.plural(found.duplicates, "duplicate dropped", "duplicates dropped") if found.duplicates else "",
         text.plural(records(found.partial), "partial record") if found.partial else "",
-        f"{records(found.broken):,} not readable" if found.broken else "",
+        unreadable,
         pages,
     ]
     where = "a session" if report.session else text.plural(found.files, "file")

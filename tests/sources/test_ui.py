@@ -377,7 +377,7 @@ class TestServers:
             (drip, "did not answer within"),
             (lambda handler: drip(handler, block=b" " * (1 << 16), pause=0), "larger than 1 MB"),
         ],
-        ids=["another page", "a login", "401", "403", "a circle of redirects", "a page that drips", "one without end"],
+        ids=["another page", "a login", "401", "403", "a circle", "a page that drips", "one without end"],
     )
     def test_a_server_that_is_no_driver(
         self, answer: Callable[[Any], None], said: str, monkeypatch: pytest.MonkeyPatch
@@ -530,13 +530,32 @@ def _a_long_batch(page: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("of", "odd"),
-    [("statistics", _a_long_batch), ("/jobs", lambda _: "null"), ("/stages", lambda _: "[" * 100_000)],
-)
-def test_an_answer_that_is_not_sparks_is_one_line(made: dict[str, Any], of: str, odd: Callable[[str], str]) -> None:
-    answers = made["answers"] | {path: odd(body) for path, body in made["answers"].items() if of in path}
-    with serving(answers) as driver, pytest.raises(InputError, match="does not fit together"):
-        Driver(web.Server(driver.address)).look()
+    ("of", "odd", "said"),
+    [
+        ("/jobs", "null", "does not fit together"), ("/stages", "[" * 100_000, "does not fit together"),
+        ("/executors", "{}", "is no page of Spark's UI"), ("/environment", None, "/environment with an error (503)"),
+        ("/sql?", None, "/sql?details=false"), ("/sql/", None, "with an error (503)"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_an_answer_that_is_none_is_named_and_costs_no_batch(
+    made: dict[str, Any], of: str, odd: str | None, said: str, form: str
+) -> None:
+    answer = odd or (lambda handler: body(handler, "busy", 503))
+    answers = made["answers"] | {path: answer for path in made["answers"] if of in path}
+    with serving(answers) as driver:
+        done = CliRunner().invoke(main, ["analyze", driver.address, "--format", form])
+        fleet = CliRunner().invoke(main, ["analyze", driver.address, "--fleet"])
+    assert (done.exit_code, fleet.exit_code) == (0, 0)
+    assert said.replace(" ", "") in "".join(done.stdout.split()) and "Not readable" in fleet.stdout
+    assert form == "json" or "batches, read from the UI, 1 not readable" in done.stdout.partition("\n")[0]
+
+
+def test_pages_that_are_not_sparks_are_one_line(made: dict[str, Any]) -> None:
+    answers = made["answers"] | {path: _a_long_batch(body) for path, body in made["answers"].items() if "stat" in path}
+    with serving(answers) as driver:
+        (unread,) = files.read([driver.address]).broken
+    assert "does not fit together" in unread.reason
 
 
 @pytest.mark.parametrize("address", ["http://[::1", "http://[x]/", "http://h:99999999/", "http://:70000000/"])
@@ -827,8 +846,9 @@ class TestWatching:
         }
         with serving(answers) as served:
             driver = Driver(web.Server(served.address))
-            with pytest.raises(InputError, match="503"):
-                driver.look()
+            driver.look()
+        (unread,) = driver.reading().broken
+        assert "with an error (503)" in unread.reason
         rows = [row for row in driver.reading().batches.to_pylist() if row["operators"]]
         assert {"stateOperators" in row["partial"] for row in rows} == {False, True}
 

@@ -13,6 +13,7 @@ import msgspec
 import pyarrow as pa
 
 from advisor.batches import SCHEMA, Doing, Reading, build, table_of_sightings
+from advisor.batches import Broken as Lost
 from advisor.batches.reading import each_batch_once, job_in_words
 from advisor.catalogue import waits
 from advisor.errors import InputError, fault
@@ -91,16 +92,16 @@ class Driver:
         self._missed: InputError | None = None
 
     def look(self) -> None:
-        """Ask once. Raises InputError where an answer cannot be had, once all others are kept."""
+        """Ask once, and keep each answer that can be had; InputError where one cannot and no batch is known."""
         self.there, self._missed = False, None
         with self._going_on():
             self._look()
-        if self._missed:
+        if self._missed and not self._taken:
             raise self._missed
 
     @contextmanager
     def _going_on(self) -> Iterator[None]:
-        """Go on after a question without an answer; `look` raises the first of them at its end."""
+        """Go on after a question without an answer; the first of them is named."""
         try:
             yield
         except InputError as missed:
@@ -151,6 +152,7 @@ class Driver:
         found = Reading.of(
             pa.concat_tables([SCHEMA.empty_table(), *self._rows]),
             table_of_sightings(self._facts.values()),
+            broken=[Lost(self._server.address, 0, 0, self._missed.found)] if self._missed and self.there else [],
             size=self._server.bytes,
         )
         return replace(found, doing=self._doing, inside=self._inside if self._opens else {})

@@ -177,7 +177,7 @@ class Server:
                 pool.ConnectionCls = partial(self._connect, pool.ConnectionCls)  # type: ignore[assignment]
             with self._pool.request("GET", url, headers=headers, redirect=False, preload_content=False) as response:
                 if response.status not in _REDIRECTED:
-                    self._refuse(response.status)
+                    self._refuse(response.status, url.removeprefix(self.address))
                     while piece := response.read1(_PIECE):
                         yield piece
                     return
@@ -198,13 +198,13 @@ class Server:
             raise InputError(self.address, found, give)
         return url
 
-    def _refuse(self, status: int) -> None:
+    def _refuse(self, status: int, path: str) -> None:
         if status in (401, 403, 407):
             raise InputError(self.address, f"asks for a login ({status})", _LOGIN)
         if status == 404:
             raise Absent(self.address, "has no such page (404)", _OWN_PAGES)
         if status >= 400:
-            found = f"answers with an error ({status})"
+            found = f"answers {path} with an error ({status})"
             raise InputError(self.address, found, "try again, or look at the driver's log")
 
     def _credentials(self) -> dict[str, str]:
