@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
@@ -374,10 +375,11 @@ class TestServers:
             (lambda handler: body(handler, "no", 401), "asks for a login (401)"),
             (lambda handler: body(handler, "no", 403), "asks for a login (403)"),
             (redirect("/"), "circle"),
+            (lambda handler: body(handler, gzip.compress(b"[]"), packed="gzip"), "is no page of Spark's UI"),
             (drip, "did not answer within"),
             (lambda handler: drip(handler, block=b" " * (1 << 16), pause=0), "larger than 1 MB"),
         ],
-        ids=["another page", "a login", "401", "403", "a circle", "a page that drips", "one without end"],
+        ids=["another page", "a login", "401", "403", "a circle", "packed", "a page that drips", "one without end"],
     )
     def test_a_server_that_is_no_driver(
         self, answer: Callable[[Any], None], said: str, monkeypatch: pytest.MonkeyPatch

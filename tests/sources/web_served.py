@@ -67,11 +67,13 @@ def serving(
         thread.join()
 
 
-def body(handler: BaseHTTPRequestHandler, content: str | bytes, status: int = 200) -> None:
-    """Answer with this content."""
+def body(handler: BaseHTTPRequestHandler, content: str | bytes, status: int = 200, packed: str = "") -> None:
+    """Answer with this content, which is said to be packed so."""
     raw = content.encode() if isinstance(content, str) else content
     handler.send_response(status)
     handler.send_header("Content-Length", str(len(raw)))
+    if packed:
+        handler.send_header("Content-Encoding", packed)
     handler.end_headers()
     handler.wfile.write(raw)
 

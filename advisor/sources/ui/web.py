@@ -178,7 +178,7 @@ class Server:
             with self._pool.request("GET", url, headers=headers, redirect=False, preload_content=False) as response:
                 if response.status not in _REDIRECTED:
                     self._refuse(response.status, url.removeprefix(self.address))
-                    while piece := response.read1(_PIECE):
+                    while piece := response.read1(_PIECE, decode_content=False):  # packed, it may hold gigabytes
                         yield piece
                     return
                 url = self._own(url, response.headers.get("Location", ""))
