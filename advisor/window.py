@@ -267,9 +267,8 @@ def _lasts_into_the_next(executed: Columns) -> np.ndarray:
     """
     found = _overlapping(executed)
     if found.any():
-        by_number, order = np.empty_like(found), np.argsort(executed["batch_id"], kind="stable")
-        by_number[order] = _overlapping(executed.at(order))
-        found = min(found, by_number, key=np.sum)
+        order = np.argsort(executed["batch_id"], kind="stable")
+        found = min(found, _overlapping(executed.at(order))[np.argsort(order)], key=np.sum)
     return found
 
 

@@ -11,8 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Final
 
-PARTS: Final = f".{'[0-9a-f]' * 16}.part"
-"""Pattern of the names of files that are not whole."""
+PARTS: Final = f".{'[0-9a-f]' * 16}.part"  # names of files that are not whole
 
 
 @contextmanager

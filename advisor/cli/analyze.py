@@ -167,9 +167,8 @@ def _refuse_only_broken(paths: tuple[str, ...], read: Input, *, judged: bool) ->
     broken, partial = sum(one.times for one in read.broken), sum(one.times for one in read.partial)
     if partial > 1 and not judged:
         records = f"{broken + partial:,} records, none of them whole enough to be judged"
-        raise InputError(
-            ", ".join(paths), records, "the report lists what each of them lacks, and how to get whole ones"
-        )
+        give = "the report lists what each of them lacks, and how to get whole ones"
+        raise InputError(", ".join(paths), records, give)
     if read.broken and not read.partial and all(one.line is None for one in read.broken):
         why = read.broken[0].reason if broken == 1 else f"none of these {broken:,} files can be read"
         raise InputError(", ".join(paths), why, "the report names each; give files that this user can read")

@@ -34,8 +34,7 @@ def stalls(reading: Reading, *, timed: bool = False) -> dict[str, Stall]:
     found = {run: _stall(_pace(reading.batches, run), doing, silence()) for run, doing in reading.doing.items()}
     words = {run: stall for run, stall in found.items() if stall is not None}
     if reading.gone_since is not None:
-        gone = Stall(word="gone", since=_iso(reading.gone_since), says=_GONE)
-        words |= dict.fromkeys(reading.doing, gone)
+        words |= dict.fromkeys(reading.doing, Stall(word="gone", since=_iso(reading.gone_since), says=_GONE))
     if not timed:
         return words
     lasted = {run: reading.doing[run].at - datetime.fromisoformat(stall.since) for run, stall in words.items()}

@@ -149,8 +149,8 @@ class LiveAdvisor(SessionListener):
         Beside what `analyze` gives, `data["comparisons"]` compares each query that changed with what it was before, and
         `data["session"]` is `overhead()`.
         """
-        reading = self.opened() if stages else self.recorder.reading()
-        reading = self._with_unheard(self._looked_at(reading))
+        reading, doing = self.opened() if stages else self.recorder.reading(), self._doing()
+        reading = self._with_unheard(replace(reading, doing=doing, gone_since=self._gone))
         idle, session = self.recorder.store.idle_since(), self._session_entry(reading.doing)
         beside: dict[str, Any] = {"session": session, "comparisons": ()}
         made = partial(_beside, reading, self._options.catalogue, idle=idle, beside=beside)
@@ -217,20 +217,16 @@ class LiveAdvisor(SessionListener):
         """
         if not self._session.stopped():
             self._session.active()
-        live, words = self.recorder.store.live(), stalls(self._looked_at(self.recorder.store.reading()))
+        live, doing = self.recorder.store.live(), self._doing()
+        words = stalls(replace(self.recorder.store.reading(), doing=doing, gone_since=self._gone))
         queries = [{"id": id, "run_id": run, **_in_short(words.get(run))} for run, id in live.items()]
         bad = [one for one in queries if one["status"] in ALARMS]
         gone = self._session.stopped() or (not live and any(self.recorder.store.died(*one) for one in self._ends))
         status = "gone" if gone else bad[0]["status"] if bad else "running" if live else "no query runs"
         return not bad and not gone, {"status": status, "queries": queries}
 
-    def _looked_at(self, reading: Reading) -> Reading:
-        """Return the reading with what each run that is alive does, and since when the session does not answer."""
-        doing = self._doing()
-        return replace(reading, doing=doing, gone_since=self._gone)
-
     def _doing(self) -> dict[str, Doing]:
-        """What each run that is alive does, of a session that is gone the time alone; nothing where asking fails."""
+        """What each run that is alive does; of a session that is gone the time alone, which `_gone` then has, too."""
         found, gone, now = {}, self._session.stopped(), datetime.now(timezone.utc)
         for run_id in self.recorder.store.live():
             try:
@@ -379,13 +375,11 @@ class LiveAdvisor(SessionListener):
             self._ends = (*self._ends[-9:], (id, run_id))
         now = time.monotonic()
         count, since = self._new.get(run_id, (0, now))
-        self._new[run_id] = count + 1, since
         due = ended or count + 1 >= FIRST_JUDGEMENT or now - since >= JUDGED_AFTER_SECONDS
         rested = self._still_owed() < CPU_AHEAD
         died = ended and self.recorder.store.died(id, run_id)
         judged = died or (due and rested)
-        if judged:
-            self._new[run_id] = 0, now
+        self._new[run_id] = (0, now) if judged else (count + 1, since)
         if ended:
             del self._new[run_id]
         if judged:

@@ -124,24 +124,14 @@ def _in_envelopes(buffer: Buffer, begin: int, limit: int) -> tuple[Progress, int
     """The first event in lines that a collector wrapped, and the end of the line that ends it; None without one."""
     size = _FEW_LINES
     while (lines := unwrapped(buffer, begin, min(limit, begin + size))) is not None:
-        if (found := _first_whole(lines.text)) is not None:
-            end = buffer.find(b"\n", lines.origin(found[1]), limit)
-            return found[0], limit if end < 0 else end
+        first = next(find_events(lines.text, 0, len(lines.text)), None)
+        if first and first.event:
+            end = buffer.find(b"\n", lines.origin(first.end - 1), limit)
+            return first.event, limit if end < 0 else end
         if begin + size >= limit:
             break
         size *= 8
     return None
-
-
-def _first_whole(text: bytes) -> tuple[Progress, int] | None:
-    """(event, where its last line begins) of the first event in a text; None when it is not whole."""
-    first_line = text[: text.find(b"\n") + 1] or text
-    if is_structured(first_line):
-        with suppress(Broken):
-            return read_structured(first_line), 0
-        return None
-    first = next(find_events(text, 0, len(text)), None)
-    return None if first is None or first.event is None else (first.event, first.end - 1)
 
 
 def _read_loose(buffer: Buffer, line: int, position: int, limit: int, whole: bool, harvest: Harvest) -> int:

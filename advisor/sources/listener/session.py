@@ -82,9 +82,8 @@ class _Classic:
             stages = store.stageList(None, False, False, none, jvm.java.util.ArrayList())
             return write(store.jobsList(None)).encode(), write(stages).encode()
         except Exception as error:  # Py4J raises what it likes
-            found = f"this Spark does not give its jobs ({type(error).__name__})"
-            found = "the session is stopped" if self.stopped() else found
-            raise UsageError("stages", found, "analyze its event log, which holds them") from None
+            why = "the session is stopped" if self.stopped() else f"Spark gives none ({type(error).__name__})"
+            raise UsageError("stages", why, "analyze its event log, which holds them") from None
 
     def facts_at_batch(self, run_id: str) -> list[Told]:
         """Read what is known only once batches have run: what the checkpoint pins, and their jobs."""

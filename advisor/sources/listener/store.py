@@ -36,8 +36,7 @@ FILE: Final = "session"
 """What stands in the place of a file's name."""
 ROTATE_BYTES: Final = 64 << 20
 """A file that has grown so far is compressed, to about a twentieth."""
-_LEFT_SECONDS: Final = 3600.0
-"""Age of a compressed file that is not whole at which nobody writes it any more."""
+_LEFT_SECONDS: Final = 3600.0  # nobody writes a file of that age that is not whole
 
 
 @dataclass

@@ -233,10 +233,9 @@ class Driver:
 
     def _page(self, path: str, heading: str = "") -> str:
         """Return a page, empty where the server has none."""
-        try:
+        with suppress(Absent):
             return self._server.page(path, heading)
-        except Absent:
-            return ""
+        return ""
 
     def _nothing_streams(self) -> tuple[str, str]:
         """Return what runs here instead of a streaming query, and what would do."""
