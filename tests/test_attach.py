@@ -128,6 +128,19 @@ def test_attached_again_with_a_history_events_are_written_from_then_on(tmp_path:
     assert kept == [[10, 11, 12, 13, 14], [15, 16]]
 
 
+def test_a_history_stays_where_it_was_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with attach(session(), history="kept") as advisor:
+        run(advisor, 10)
+        assert advisor.recorder.worker.flush(SECONDS)
+        (tmp_path / "other").mkdir()
+        monkeypatch.chdir(tmp_path / "other")
+        run(advisor, 15, first=10)
+        assert advisor.overhead()["history"].startswith(str(tmp_path / "kept"))
+    (file,) = (tmp_path / "kept").iterdir()
+    assert file.read_bytes().count(b'"batchId"') == 15
+
+
 def test_after_detaching_nothing_is_left_and_what_was_heard_can_still_be_asked_for() -> None:
     spark = session()
     advisor = attach(spark)

@@ -446,7 +446,7 @@ def _written_to(directory: Path) -> History:
     if _ADDRESS.match(place):
         raise UsageError(f"history={place}", "is an address", "give a directory of the driver's own machine")
     try:
-        return History(Path(place))
+        return History(Path(place).absolute())  # the program may go on in another directory
     except (OSError, ValueError) as error:  # ValueError: a name with a null byte
         raise UsageError(f"history={directory}", str(error), "give a directory that can be written") from None
 
