@@ -113,6 +113,8 @@ def _line(error: Exception) -> str:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     if isinstance(error, (AdvisorError, OSError)):
         return str(error)
+    if isinstance(error, MemoryError):
+        return "not enough memory; give fewer logs at a time, or leave out what ran inside batches (--no-stages)"
     return f"unexpected {type(error).__name__}: {' '.join(str(error).split())} ({TRACEBACK}=1 shows where)"
 
 
