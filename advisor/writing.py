@@ -9,9 +9,7 @@ import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Final
-
-PARTS: Final = f".{'[0-9a-f]' * 16}.part"  # names of files that are not whole
+from typing import IO
 
 
 @contextmanager

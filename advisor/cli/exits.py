@@ -92,17 +92,13 @@ def _of_an_interrupt(error: BaseException | None) -> bool:
 
 
 def _refused(error: Exception) -> int:
+    """Say what is wrong. An error of ours is without credentials already, which hides less of a file's name."""
     if isinstance(error, _HELP_INSTEAD):
         error.show()
         return WRONG
-    return _wrong(_line(error), hidden=isinstance(error, AdvisorError))
-
-
-def _wrong(line: str, *, hidden: bool = False) -> int:
-    """Say what is wrong; `hidden`: it is without credentials already, which hides less of a file's name."""
     if os.environ.get(TRACEBACK):
         click.echo(_safe(traceback.format_exc()), err=True)
-    click.echo(f"latency-advisor: {_safe(line, hidden=hidden)}", err=True)
+    click.echo(f"latency-advisor: {_safe(_line(error), hidden=isinstance(error, AdvisorError))}", err=True)
     return WRONG
 
 

@@ -100,9 +100,8 @@ def _read_unusual(buffer: Buffer, position: int, following: int, final: bool, ha
 
 
 def _read_odd(buffer: Buffer, position: int, limit: int, whole: bool, harvest: Harvest) -> int:
-    start = position + _MARKER_SIZE
+    start, line_start = position + _MARKER_SIZE, line_of(buffer, position, 0)
     line_end = buffer.find(b"\n", start, limit)
-    line_start = line_of(buffer, position, 0)
     line_end = limit if line_end < 0 else line_end
     if (found := _in_envelopes(buffer, line_start, limit)) is not None:
         event, end = found
@@ -111,7 +110,8 @@ def _read_odd(buffer: Buffer, position: int, limit: int, whole: bool, harvest: H
     if not whole and unwrapped(buffer, line_start, line_end) is not None:
         return -1  # the event's other lines, each in an envelope of its own, are still to come
     again = buffer.rfind(MARKER, line_start, position) >= 0  # the line was looked at with the marker before
-    if not again and is_structured(buffer[line_start : min(line_end, line_start + LONGEST_EVENT)]):
+    head = buffer[line_start : min(line_end, line_start + LONGEST_EVENT)]
+    if not again and (_KEY in head or b'{"ts":' in head[:400]):  # structured, whatever a collector put before it
         try:
             harvest.add(read_structured(bytes(buffer[line_start:line_end])), line_start, line_end)
         except Broken as broken:
@@ -171,11 +171,6 @@ class _StructuredLine(msgspec.Struct):
 
 
 _decode_line = msgspec.json.Decoder(_StructuredLine).decode
-
-
-def is_structured(line: bytes) -> bool:
-    """Whether a line is one of a structured log, whatever a progress bar or a collector put before it."""
-    return _KEY in line or b'{"ts":' in line[:400]
 
 
 def read_structured(line: bytes) -> Progress:

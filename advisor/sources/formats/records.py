@@ -183,11 +183,11 @@ def note_torn(buffer: Buffer, begin: int, end: int, harvest: Harvest) -> bool:
 
 def find_events(buffer: Buffer, begin: int, end: int, depth: int = 0) -> Iterator[Found]:
     """Find every event that stands in [begin, end) of `buffer`, and every one that is broken, in order."""
-    anchors = list(event_keys(buffer, begin, end))
+    found_at = list(event_keys(buffer, begin, end))
     position = begin
-    while (at := bisect_left(anchors, position)) < len(anchors):
-        anchor, following, *_ = (*anchors[at : at + 2], end)
-        reach = min(anchor + LONGEST_EVENT, *anchors[at + _ANCHORS_INSIDE : at + _ANCHORS_INSIDE + 1], end)
+    while (at := bisect_left(found_at, position)) < len(found_at):
+        anchor, following, *_ = (*found_at[at : at + 2], end)
+        reach = min(anchor + LONGEST_EVENT, *found_at[at + _ANCHORS_INSIDE : at + _ANCHORS_INSIDE + 1], end)
         position = max(position, anchor - LONGEST_PIECE)
         last = anchor + 1
         for found in _around(buffer, position, anchor, reach, following, depth):

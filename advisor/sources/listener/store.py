@@ -23,7 +23,7 @@ from advisor.batches import SCHEMA, Broken, Reading, build, table_of_sightings
 from advisor.facts import Sighting
 from advisor.progress import Progress
 from advisor.sources.sightings.line import Line, Told, sighting, torn
-from advisor.writing import PARTS, whole_file
+from advisor.writing import whole_file
 
 CHUNK: Final = 250
 """Events that wait to become one chunk of the table: built one by one they would cost twenty times as much."""
@@ -196,7 +196,7 @@ class History:
     def __init__(self, directory: str | Path, rotate_bytes: int = ROTATE_BYTES) -> None:
         self.directory = Path(directory)
         self.directory.mkdir(parents=True, exist_ok=True)
-        for part in self.directory.glob(PARTS):  # of a process that was killed while it compressed a full file
+        for part in self.directory.glob(f".{'[0-9a-f]' * 16}.part"):  # of a process that was killed in `whole_file`
             with suppress(OSError):
                 if time.time() - part.stat().st_mtime > _LEFT_SECONDS:
                     part.unlink()
