@@ -152,3 +152,11 @@ def test_a_first_batch_without_rows_does_not_show_what_a_start_takes(rows: int, 
     usual = {"triggerExecution": 300, "addBatch": 200, "numInputRows": 1000}
     made = window([usual | {"triggerExecution": 22_700, "numInputRows": rows}, *[usual] * 6], first=0)
     assert isinstance(first_batch_ms(made), Estimate) is known
+
+
+@pytest.mark.parametrize(("rows", "limit"), [(18_000, 3000), (290_000, 25_000)], ids=["twice what comes", "fits"])
+def test_the_limit_for_a_restart_fits_as_rows_cost_at_most_and_works_off_what_waits(rows: int, limit: int) -> None:
+    usual = {"triggerExecution": 300, "addBatch": 200, "numInputRows": 1000}
+    first = usual | {"triggerExecution": 3000, "addBatch": 2900, "numInputRows": rows}
+    made = window([first, *[usual] * 30], first=0, interval_ms=305, trigger="unspecified")
+    assert estimate(measure(made, "rows_within_interval")).value == pytest.approx(limit, rel=0.05)

@@ -31,6 +31,8 @@ LOST_WIDER = 1.0  # times its upper half, which is added to it where noise hides
 ROOM = 0.8  # of the rows that fit an interval, for a limit: batches differ
 WORTH_TELLING = 1.5  # times what comes: a lower low end alone says little
 PILED_UP = 2.0  # times the rows of any later batch: the first one works off what piled up
+COLD = 3.0  # times as much as planning: 124 recorded starts without a backlog made addBatch longer by 2.3 times at most
+DRAINS = 2.0  # times what comes: what an outage left is worked off in the time of the outage
 FULL = 0.9  # share of the batches
 _MOST_BATCHES = 10_000
 _WORK = ("source_read_ms", "shuffle_ms", "state_update_ms", "sink_write_ms")  # of addBatch, that may grow with its rows
@@ -287,53 +289,68 @@ def batch_at_load_ms(window: Window) -> Estimate | Missing:
 
 
 @window_metric("ms", label="the first batch")
-def first_batch_ms(window: Window) -> float | Missing:
+def first_batch_ms(window: Window) -> float:
     """How long the first batch after the start took."""
     return _of_the_first(window, "trigger_execution_ms")
 
 
 @window_metric("rows", "count", label="rows that the first batch took")
-def first_batch_rows(window: Window) -> float | Missing:
+def first_batch_rows(window: Window) -> float:
     """Rows of the first batch after the start."""
     return _of_the_first(window, "input_rows")
 
 
-def _of_the_first(window: Window, column: str) -> float | Missing:
+def _of_the_first(window: Window, column: str) -> float:
     ran = window.executed
     if not len(ran) or not ran["cold"][0] or not ran[column][0] * ran["input_rows"][0] > 0:
-        return Missing("the first batch after the start is not there, or read no rows")
+        raise MissingError(Missing("the first batch after the start is not there in full, or read no rows"))
     return float(ran[column][0])
 
 
 @window_metric("ratio", label="intervals that the run's first batch took")
 def first_batch_intervals(window: Window) -> float | Missing:
     """How many intervals the first batch after a start took, which works off what piled up. Without an interval, how
-    many batches of the usual length. 0 where it had hardly more rows than others, or where the start took most of it:
-    a later batch takes less than half as long for as many rows.
+    many batches of the usual length. 0 where its rows do not explain it: it had hardly more than others, a later batch
+    shows that they take less than half of it, or the start made planning, which works on no rows, about as much longer.
     """
-    took, rows = needed(first_batch_ms(window)).safe, needed(first_batch_rows(window)).safe
+    took, rows, worked, planned = (
+        _of_the_first(window, name)
+        for name in ("trigger_execution_ms", "input_rows", "add_batch_ms", "query_planning_ms")
+    )
     if not len(window) or window.facts.value("trigger") in ENDING:
         return Missing("no later batch shows what is usual")
-    usual_ms, usual_rows = (median(window.batches[name]) for name in ("trigger_execution_ms", "input_rows"))
-    if not rows > PILED_UP * np.nanmax(window.batches["input_rows"]) or took * usual_rows > 2 * rows * usual_ms:
+    usual_ms, usual_work, usual_planning = (
+        median(window.batches[name]) for name in ("trigger_execution_ms", "add_batch_ms", "query_planning_ms")
+    )
+    piled_up = rows > PILED_UP * np.nanmax(window.batches["input_rows"])
+    cold = worked * usual_planning <= COLD * usual_work * planned
+    if not piled_up or cold or 2 * rows * _dearest_row_ms(window, since=1) < took:
         return 0.0
     usual = window.facts.fixed_interval_ms or usual_ms
     return took / usual if usual > 0 else Missing("the usual batch is not known")
 
 
+def _dearest_row_ms(window: Window, since: int = 0) -> float:
+    """Return what a row takes at most: by the line through the batches, or as if one did nothing but work on rows."""
+    batches, drawn = window.executed.part(since, len(window.executed)), lines_at_most(window)
+    least = quantile(above_zero(batches["add_batch_ms"]) / above_zero(batches["input_rows"]), 0)
+    return least if isinstance(drawn, Missing) else min(least, drawn[0].per_row)
+
+
 @window_metric("rows", "count", label="the limit of rows for the next restart")
 def rows_within_interval(window: Window) -> float | Missing:
-    """Rows that a batch takes within the interval with a fifth to spare, two digits, and no fewer than come in it.
-
-    By the line through the run's batches; without one by the pace of the first batch.
+    """Rows that a batch takes within the interval with a fifth to spare, two digits; twice those that come in it where
+    these are more, so that what waits is worked off. By the line through the run's batches; without one as many as fit
+    on top of a usual batch if a row is as dear as it can be.
     """
-    usual = window.facts.fixed_interval_ms or 2 * median(window.batches["trigger_execution_ms"])
+    usual_ms, usual_rows = (median(window.batches[name]) for name in ("trigger_execution_ms", "input_rows"))
+    usual = window.facts.fixed_interval_ms or 2 * usual_ms
     drawn = lines(window)
     if isinstance(drawn, Missing):
-        fits = usual * needed(first_batch_rows(window)).safe / needed(first_batch_ms(window)).safe
+        fits = usual_rows + (usual - usual_ms) / _dearest_row_ms(window)
     else:
         fits = rows_that_fit(drawn[1], usual)
-    least = 1.2 * needed(rows_coming_per_second(window)).safe * usual / 1000
+    least = DRAINS * needed(rows_coming_per_second(window)).safe * usual / 1000
     return rounded_up(max(ROOM * fits, least)) if math.isfinite(fits) else Missing("the cost of a row is not known")
 
 
