@@ -25,7 +25,8 @@ MOST_POLL_MS = 100.0  # so soon, on a busy machine
 _WAIT = "metrics:numFilesOutstanding"
 _UNTOLD = Missing("the sources do not report files that wait")
 _UNCOUNTED = Missing("how many files a batch takes stands in lines of FileStreamSource, and in event logs' scans")
-_OF_SOURCE, _PARTS, _SCHEME = re.compile(r"\[([^\]]{1,2000})"), re.compile(r"[\s,]"), re.compile(r"^file:/+")
+_OF_SOURCE = re.compile(r"\[([^]*?[{]{1,2000})(?:/|(?=]|$))")  # up to where a pattern of names begins
+_PARTS, _SCHEME = re.compile(r"[\s,]"), re.compile(r"^file:/+")
 _LETTERS = 200  # of a path
 _TRACE = re.compile(r"(?:^|, )([^\s,]{1,80}) (\d{1,30}(?:\.\d{1,30})?(?:e[+-]\d{1,3})?)(?: ([^\s,]{1,200}))?(?=, |$)")
 _FEWEST_ALIKE, _ALIKE = 10, 0.95

@@ -129,6 +129,8 @@ class Attempt:
     slots: int | None = None
     waited_for: Sequence[str] = ()
     operators: str | None = None
+    paths: frozenset[str] = frozenset()
+    """Folders and files that its scans read, as far as known, and ROWS of `plans`."""
     multiplied_by: str | None = None
     paused: bool = False
     """Whether it may have waited for others' tasks in a time of which its log does not say how long it was."""

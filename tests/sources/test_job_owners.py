@@ -104,6 +104,49 @@ def test_a_stage_behind_scans_of_tables_alone_is_theirs(
     assert list(stages["kind"]) == ["source_read", "other", kind]
 
 
+def scans(place: str, row: int, *more: str) -> dict[str, Any]:
+    """The plan of an execution that scans a folder and counts its rows in this sum; `more`: operators above."""
+    sums = [{"name": "number of output rows", "accumulatorId": row, "metricType": "sum"}]
+    plan = {
+        "nodeName": "Scan csv ",
+        "simpleString": "",
+        "children": [],
+        "metadata": {"Location": place},
+        "metrics": sums,
+    }
+    for name in more:
+        plan = {"nodeName": name, "simpleString": "", "children": [plan], "metadata": {}, "metrics": []}
+    start = "org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart"
+    return {"Event": start, "description": "", "sparkPlanInfo": plan}
+
+
+@pytest.mark.parametrize(
+    ("source", "read_from", "above", "kinds"),
+    [
+        ("file:/in", "/in/a.csv", (), ["source_read", "other", "other"]),
+        ("file:/in/*/x", "/in/y/x/a.csv", (), ["source_read", "other", "other"]),
+        ("file:/in", "/mnt/in/a.csv", (), ["source_read", "source_read", "source_read"]),
+        ("file:/", "/in/a.csv", (), ["source_read", "source_read", "source_read"]),
+        ("file:/in", "/in/a.csv", ("Scan ExistingRDD",), ["source_read", "source_read", "source_read"]),
+    ],
+)
+def test_beside_a_source_of_files_the_folder_shows_a_table(
+    tmp_path: Path, source: str, read_from: str, above: tuple[str, ...], kinds: list[str]
+) -> None:
+    """The third stage broadcasts what the second shuffles of /dim. A scan of what foreachBatch got may be both."""
+    said = progress(3)
+    said["progress"]["sources"][0]["description"] = f"FileStreamSource[{source}]"
+    plans = [scans(f"InMemoryFileIndex(1 paths)[file:{read_from}]", 7), scans("Index(1 paths)[file:/dim]", 8, *above)]
+    stream, table = job(1, 3100, named(3), ("Scan csv ",)), job(2, 3250, named(3), ("Scan csv ",))
+    last = job(3, 3400, named(3), ("AQEShuffleRead",))
+    for one, row in ((stream, 7), (table, 8)):
+        one[2]["Stage Info"]["Accumulables"] = [{"ID": row, "Name": "number of output rows", "Value": 5}]
+    last[2]["Stage Info"]["Stage Name"] = "withThreadLocalCaptured at CompletableFuture.java:1"
+    last[2]["Stage Info"]["RDD Info"][0]["Parent IDs"] = [20]
+    stages, _ = read(tmp_path, plans, stream, table, last, said)
+    assert list(stages["kind"]) == kinds
+
+
 def test_a_batch_that_two_runs_tried_has_each_its_own_jobs(tmp_path: Path) -> None:
     later = progress(3, run=OTHER)
     later["progress"]["timestamp"] = "1970-01-01T00:00:09.000Z"

@@ -635,13 +635,14 @@ def test_a_task_that_failed_is_no_scheduling(tmp_path: Path) -> None:
     assert all("source_read+scheduling" in both for both in ours["together"])
 
 
-READS = (5, (10, "FileScanRDD: Reading File path: file:/dim/part-0.parquet, range: 0-9, values: [empty row]"))
+SCANS = "FileScanRDD: Reading File path: file:%s/part-0.parquet, range: 0-9, values: [empty row]"
+READS = (5, (10, SCANS % "/dim"))
 LISTS = (0, (0, "HadoopFSUtils: Listing leaf files and directories in parallel under120 paths. The first several"))
 
 
-def logged(batches: int, tells: tuple[int, tuple[int, str]] | None, rest: int = 1) -> str:
+def logged(batches: int, tells: tuple[int, tuple[int, str]] | None, rest: int = 1, files: str = "") -> str:
     """A driver's log of batches with a job of 300 ms that reads a table or lists its folders, as a line `tells` at a
-    place among its lines, and the rest, jobs of 100 ms, one of which reads the stream.
+    place among its lines, and the rest, jobs of 100 ms, one of which reads the stream: Kafka, or these files.
     """
     lines: list[str] = []
     for batch in range(batches):
@@ -661,10 +662,17 @@ def logged(batches: int, tells: tuple[int, tuple[int, str]] | None, rest: int = 
             ]
             if tells and ms == 300:
                 said.insert(*tells)
+            if one and files:
+                said.insert(5, (10, SCANS % files))
             lines += [f"{clock(at + begin + after / 1000)} INFO {line}" for after, line in said]
         row = {"triggerExecution": 800, "addBatch": 700, "numInputRows": 10}
         told_of = event(batch + 1, 2000.0 * batch, 2000.0, row)
-        told_of["sources"][0] |= {"startOffset": 10 * batch, "endOffset": 10 * batch + 10}
+        source = (
+            {"description": "FileStreamSource[file:/in/*]", "startOffset": None}
+            if files
+            else {"startOffset": 10 * batch}
+        )
+        told_of["sources"][0] |= {**source, "endOffset": None if files else 10 * batch + 10}
         lines.append(
             f"{clock(at + 0.81)} INFO MicroBatchExecution: Streaming query made progress: {json.dumps(told_of)}"
         )
@@ -690,10 +698,15 @@ def test_a_file_that_several_tasks_read_counts_once(tmp_path: Path, first: str, 
 
 
 @pytest.mark.parametrize(
-    ("tells", "rest", "other"), [(READS, 1, 300.0), (READS, 2, 300.0), (LISTS, 1, 300.0), (None, 1, None)]
-)
+    ("tells", "rest", "files", "other"),
+    [
+        (READS, 1, "", 300.0), (READS, 2, "", 300.0), (LISTS, 1, "", 300.0), (None, 1, "", None),
+        (READS, 1, "/in/a", 300.0), (READS, 1, "/mnt/in", None), (READS, 1, "/dim", None),
+    ],
+)  # fmt: skip
 def test_of_several_jobs_that_read_lines_tell_which_reads_a_table_else_nobody_knows(
-    tmp_path: Path, tells: tuple[int, tuple[int, str]] | None, rest: int, other: float | None
+    tmp_path: Path, tells: tuple[int, tuple[int, str]] | None, rest: int, files: str, other: float | None
 ) -> None:
-    found = told(tmp_path, logged(4, tells, rest).encode())["other_ms"].tolist()[1:]
+    """A source of files whose scan is seen elsewhere may have another name for its folder."""
+    found = told(tmp_path, logged(4, tells, rest, files).encode())["other_ms"].tolist()[1:]
     assert found == pytest.approx([other] * 3, abs=15) if other else all(ms is None or ms != ms for ms in found)

@@ -19,7 +19,7 @@ from advisor.catalogue.traces import forms, traced
 from advisor.redaction import redact
 from advisor.sources.harvest import Buffer, Stretch
 from advisor.sources.stages import sparkevents
-from advisor.sources.stages.jobbatches import Applications, Events, name_batches
+from advisor.sources.stages.jobbatches import Applications, Events, name_batches, settle_scans
 from advisor.sources.stages.loggedjobs import BEGINNING, LOST, Place
 from advisor.sources.stages.plans import Execution, Plans
 from advisor.sources.stages.sparkevents import batch_of, described, is_number, meant, operators, sql_sums
@@ -146,8 +146,8 @@ class Application:
         """What was traced since the last job began; the next one has it."""
         self._kept: set[int] = set()
         """Data sets that were computed whole and stay in a cache."""
-        self._of_tables: deque[int] = deque(maxlen=_SHUFFLED)
-        """The last data sets that stages shuffled of tables alone."""
+        self._of_tables: deque[tuple[int, frozenset[str]]] = deque(maxlen=_SHUFFLED)
+        """The last data sets that stages shuffled of tables alone, and where these lie."""
 
     @property
     def held(self) -> int:
@@ -171,6 +171,7 @@ class Application:
             elif job.batch or job.end is None or job.start >= min(begun, until):
                 left.append(job)
         strangers = [job for job in jobs if job.batch is None]
+        settle_scans(self._work.attempts, lambda: Events(batches, files))
         work = self._work.take(over, left, min([until, *(job.start for job in left)]))
         work.strangers = strangers
         self._since = {job.job: job.start for job in left}
@@ -181,6 +182,7 @@ class Application:
         """Return all of it; `events_of` gives its events."""
         self._hand_over()
         name_batches(self._work.jobs, events_of)
+        settle_scans(self._work.attempts, events_of)
         self._work.strangers = [job for job in self._work.jobs if job.batch is None]
         return self._work
 
@@ -258,8 +260,6 @@ class Application:
             job.streams = True
         cached = self._from_cache(info)
         kind, what = meant(names, job.description if job else "", last, cached)
-        kind = self._of_tables_alone(kind, info)
-        kind = "cached" if cached and kind == "scan" else kind
         if job:
             named = [each.name for each in info.datasets]
             kept = [name for name in named if "/" in name or _TO_DISK in name]
@@ -270,22 +270,24 @@ class Application:
         attempt = Attempt(job, info.stage, info.attempt, *times, kind, what or redact(info.name), last, info.tasks)
         attempt.numbers = Numbers(sql_sums(info.sums))
         self._plans.tell(attempt, {each.id: each.number or 0.0 for each in info.sums if each.id >= 0})
+        self._settle_tables(attempt, info)
+        attempt.kind = "cached" if cached and attempt.kind == "scan" else attempt.kind
         self._results.discard((info.stage, info.attempt))
         self._work.completes(attempt, at)
 
-    def _of_tables_alone(self, kind: str, stage: sparkevents.Stage) -> str:
-        """Return `scan` for a stage behind scans of tables alone, else its kind.
+    def _settle_tables(self, attempt: Attempt, stage: sparkevents.Stage) -> None:
+        """Note that a stage stands behind scans of tables alone, as a `scan`.
 
         A last stage is one only where it is broadcast: any other may join with rows that were broadcast.
         """
+        kind, steps, tables = attempt.kind, stage.datasets, dict(self._of_tables)
         if kind == "result" and not any(caller in stage.name for caller in _BROADCASTS):
-            return kind
-        steps = stage.datasets
+            return
         before = {parent for step in steps for parent in step.parents} - {step.number for step in steps}
-        if kind in ("shuffle", "result", "scan") and before <= set(self._of_tables) and (before or kind == "scan"):
-            self._of_tables.append(steps[0].number)
-            return "scan"
-        return kind
+        if kind in ("shuffle", "result", "scan") and before <= tables.keys() and (before or kind == "scan"):
+            attempt.kind = "scan"
+            attempt.paths = attempt.paths.union(*(tables[parent] for parent in before))
+            self._of_tables.append((steps[0].number, attempt.paths))
 
     def plans(self, event: Execution, _: int) -> None:
         """Read the plan of an execution."""

@@ -18,7 +18,9 @@ import pyarrow.compute as pc
 
 from advisor.batches.arrays import Members
 from advisor.facts.inspection import sink_kind, source_kind
+from advisor.metrics.flow import folders_of, lies_in
 from advisor.sources.stages.loggedjobs import BEGINNING, LOST, LoggedJob, Named, Place
+from advisor.sources.stages.plans import ROWS
 from advisor.stages import LISTING, VACUUM, Attempt, Batch, Job, Note, Work
 
 _LOADS = "custom:rocksdbLoadLatencyMs"
@@ -64,7 +66,7 @@ def settle(
         if event and not (others and note.trace):
             work.notes.append(note._replace(batch=event.batch, time=note.time + zones.get(event.batch, last)))
     for job in jobs:  # attempts know their jobs: as a cycle they would keep their memory for long
-        job.attempts, job.leaves, job.scans = [], [], []
+        job.attempts, job.leaves = [], []
     if any(zones.values()):
         moved = {id(job): zones[batch] for batch, (_, members) in by_batch.items() for job in members}
         work.move(lambda job: moved.get(id(job), last))
@@ -92,7 +94,7 @@ def _of_others(jobs: Sequence[LoggedJob], events: Events) -> set[int]:
     between: dict[str, set[Batch]] = defaultdict(set)
     for job in jobs:
         event = None if job.named or job.background or job.description else events.of(job.place, None)
-        if event and job.before == event.batch.batch_id and not event.of_files:
+        if event and job.before == event.batch.batch_id and event.folders == []:
             between[job.name].add(event.batch)
     names = {name for name, batches in between.items() if len(batches) >= _SEVERAL}
     tell = any(job.named for job in jobs)  # then all jobs of the query's own thread name it
@@ -103,7 +105,7 @@ def _settle_batch(event: Event, jobs: Sequence[LoggedJob]) -> None:
     """Set the kinds of a batch's stages.
 
     Stages without parents read the source, if progress counts as many reads as there are such jobs; else one of several
-    may read something else. Lines of tasks that read files say which, unless the stream itself is files.
+    may read something else. Lines of tasks that read files say which.
     """
     own = [job for job in jobs if not _beside(job, event)]
     for job in jobs:
@@ -112,12 +114,35 @@ def _settle_batch(event: Event, jobs: Sequence[LoggedJob]) -> None:
             attempt.what = job.description or attempt.what
             attempt.kind = beside or ("result" if attempt.last else "shuffle")
     leaves = [leaf for job in own for leaf in job.leaves]
-    scans = set() if event.of_files else {id(leaf) for job in own for leaf in job.scans}
+    scans = _beside_source(leaves, event.folders)
     of_jobs = sum(any(id(leaf) not in scans for leaf in job.leaves) for job in own)
     for leaf in leaves:
         reads = "source_read" if of_jobs == 1 or (event.reads or 0) >= of_jobs else None
         leaf.kind = "other" if id(leaf) in scans else reads
     _settle_state(event, [attempt for job in own for attempt in job.attempts], {id(leaf) for leaf in leaves})
+
+
+def settle_scans(attempts: Iterable[Attempt], events_of: Callable[[], Events]) -> None:
+    """Set the kind of an event log's stages that read tables, in batches whose source reads files, too."""
+    scans: dict[tuple[str | None, int], list[Attempt]] = defaultdict(list)
+    for attempt in attempts:
+        if attempt.kind == "scan" and attempt.paths and attempt.job and (batch := attempt.job.batch):
+            scans[batch.id, batch.batch_id].append(attempt)
+    for event in events_of().all if scans else ():
+        some = scans.get((event.batch.id, event.batch.batch_id), [])
+        apart = _beside_source(some, [*event.folders, ROWS] if event.folders else None)
+        for attempt in some:
+            attempt.kind = "other" if id(attempt) in apart else attempt.kind
+
+
+def _beside_source(attempts: Sequence[Attempt], folders: Sequence[str] | None) -> set[int]:
+    """Return which attempts read files in none of the folders of the batch's sources; none where `folders` is None.
+
+    Where no attempt reads in these folders, they may be named in another way.
+    """
+    known = [attempt for attempt in attempts if attempt.paths and folders is not None]
+    apart = {id(one) for one in known if not any(lies_in(path, folders or ()) for path in one.paths)}
+    return apart if len(apart) < len(known) or not folders else set()
 
 
 def _beside(job: LoggedJob, event: Event) -> str | None:
@@ -127,7 +152,7 @@ def _beside(job: LoggedJob, event: Event) -> str | None:
     """
     if job.description.startswith("Delta: "):
         return "table_log"
-    lists = job.description == LISTING and not event.of_files
+    lists = job.description == LISTING and event.folders == []
     return "other" if lists or job.background or job.description == VACUUM else None
 
 
@@ -171,8 +196,8 @@ class Event:
     partitions: frozenset[int]
     sums: Mapping[str, float]
     reads: int | None
-    of_files: bool
-    """Whether its source or its sink may read files, too."""
+    folders: Sequence[str] | None
+    """Where its sources read files; None if they or its sink may read some anywhere."""
 
 
 class Events:
@@ -362,8 +387,8 @@ def _events(batches: pa.Table, files: Mapping[str, int]) -> Iterator[Event]:
     columns = {name: rows[name].to_pylist() for name in ("file", *Batch._fields)}
     places = zip(map(files.__getitem__, columns["file"]), pc.fill_null(rows["offset"], 0).to_pylist(), strict=True)
     names = map(Batch, *(columns[name] for name in Batch._fields))
-    states, reads, of_files = _states(rows), _reads(rows), _of_files(rows)
-    return map(Event, places, names, begin.to_pylist(), end.to_pylist(), *states, reads, of_files)
+    states, reads, folders = _states(rows), _reads(rows), _folders(rows)
+    return map(Event, places, names, begin.to_pylist(), end.to_pylist(), *states, reads, folders)
 
 
 def _states(rows: pa.Table) -> tuple[list[frozenset[int]], list[Mapping[str, float]]]:
@@ -401,10 +426,12 @@ def _reads(rows: pa.Table) -> list[int | None]:
     return [int(count) if known else None for count, known in zip(reads.tolist(), present, strict=True)]
 
 
-def _of_files(rows: pa.Table) -> list[bool]:
-    """Return whether the source of each row is no known one without files, or whether its sink keeps a table's log."""
-    sources = Members(rows, "sources").columns
-    found = [sink_kind(sink or "") == "delta" for sink in rows["sink"].to_pylist()]
+def _folders(rows: pa.Table) -> list[Sequence[str] | None]:
+    """Return where the sources of each row read files; None where that is not known, or the sink alone reads them."""
+    sources, found = Members(rows, "sources").columns, defaultdict[int, list[str]](list)
     for at, text in zip(sources["batch"].tolist(), sources["description"].tolist(), strict=True):
-        found[at] |= source_kind(text or "") in _OF_FILES
-    return found
+        if (kind := source_kind(text or "")) in _OF_FILES:
+            found[at] += (kind != "other" and folders_of([text])) or [""]
+    for at, sink in enumerate(rows["sink"].to_pylist()):
+        found[at] += [""] * (not found[at] and sink_kind(sink or "") == "delta")
+    return [None if "" in found[at] else found[at] for at in range(len(rows))]

@@ -54,8 +54,6 @@ class LoggedJob(Job):
     attempts: list[Attempt] = field(default_factory=list)
     leaves: list[Attempt] = field(default_factory=list)
     """Attempts at stages without parents."""
-    scans: list[Attempt] = field(default_factory=list)
-    """Those of them that read files."""
     named: Named | None = None
     now: float = 0.0
     """When its last stage ended, without a clock that knows milliseconds."""
@@ -93,8 +91,8 @@ class LoggedStage:
     """How long each finished task took, and when it ended."""
     longest: tuple[float, int] = (-1.0, -1)
     """(length, place in the stage) of the longest task."""
-    scans: bool = False
-    """Whether its tasks read files."""
+    paths: set[str] = field(default_factory=set)
+    """Folders whose files its tasks read."""
     busy_since: int = 0
     """The line since which some of its tasks run."""
     python_ms: float | None = None

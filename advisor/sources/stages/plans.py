@@ -12,6 +12,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec import field
 
+from advisor.metrics.flow import folder
 from advisor.redaction import redact
 from advisor.stages import Attempt
 
@@ -21,6 +22,8 @@ _HIDDEN = ("Exchange", "QueryStage", "WholeStageCodegen", "InputAdapter", "Adapt
 """In the names of operators that only hand rows on."""
 _ROWS, _FETCHED = "number of output rows", "records read"
 _FILES, _PARTITIONS = "number of files read", "number of partitions read"
+ROWS = "Scan ExistingRDD"
+"""The operator that reads rows which code made of another frame: in foreachBatch those of the batch, perhaps."""
 _MOST = 50_000
 """So many sums of the latest plans are held."""
 _LONGEST, _NAME, _NAMES, _CALLED = 1000, 60, 12, 3
@@ -86,6 +89,7 @@ class _Piece:
 
     def __init__(self) -> None:
         self.parts: list[_Part] = []
+        self.paths: set[str] = set()
         self.before: dict[int, float] = {}
         """What their sums were when such a stage ended last: they go on where two jobs compute the same."""
 
@@ -115,9 +119,11 @@ class Plans:
     def _cut(self, operator: Operator, piece: _Piece) -> list[int]:
         """Add an operator and those below it to the pieces of their stages; return the sums of the rows it gives."""
         ids, name = {each.name: each.id for each in reversed(operator.sums)}, operator.name
+        piece.paths |= {ROWS} & {name}
         if place := operator.metadata.get("Location"):
             unpruned = _PARTITIONS in ids and operator.metadata.get("PartitionFilters") == "[]"
             self.scans[ids.get(_FILES, -1)] = place + ", all partitions" * unpruned
+            piece.paths.add(folder(place.partition("[")[2].split(",")[0].rstrip("]")))
         ends, known, cached = any(word in name for word in _ENDS), len(self.relations), self.cached
         below = _Piece() if ends else piece
         gets = [id for child in operator.children for id in self._cut(child, below)]
@@ -148,6 +154,7 @@ class Plans:
         attempt.operators = ", ".join(list(dict.fromkeys(_shown(part, added) for part in parts))[:_NAMES]) or None
         for piece in found:
             piece.before.update(sums)
+            attempt.paths |= frozenset(piece.paths)
 
 
 def _shown(part: _Part, sums: Mapping[int, float]) -> str:

@@ -14,6 +14,7 @@ from operator import attrgetter
 
 import numpy as np
 
+from advisor.metrics.flow import folder
 from advisor.redaction import redact
 from advisor.sources.stages.loggedjobs import LoggedJob, LoggedStage, Moment, Named, OpenJobs
 from advisor.sources.stages.slotwaits import SlotWaits, least_slots
@@ -47,6 +48,7 @@ _TASK = re.compile(
     rb"|Finished task (\d{1,9})[\d.]+ in stage (\d{1,15})[\d.]+ \(TID \d+\) in (\d{1,15}) ms"
     rb"|Lost task [\d.]+ in stage (\d{1,15})\.)"
 )
+_SCAN = re.compile(rb"Reading File path: (\S{1,1000})/")
 _WORKER = re.compile(rb"Times: total = (\d{1,12}), boot = (?:.{0,300}? task [\d.]+ in stage (\d{1,15}) \(TID)?")
 """A Python worker's time; Spark 4.3 names the stage, 3.5 does not."""
 _WORKERS = (
@@ -259,7 +261,6 @@ class Scheduler:
             job.attempts.append(one.attempt)
             if one.leaf:
                 job.leaves.append(one.attempt)
-                job.scans += [one.attempt] if one.scans else []
             if stage == job.final and not failed:
                 job.end = completed
                 self._open.over(job)
@@ -274,7 +275,7 @@ class Scheduler:
     def _end_tasks(self, one: LoggedStage, attempt: Attempt) -> None:
         """Note what the lines of tasks said of a stage attempt that ended."""
         self._running -= one.running
-        attempt.unseen = one.lost
+        attempt.unseen, attempt.paths = one.lost, frozenset(one.paths)
         if len(one.lengths):
             attempt.numbers["longest_task"] = one.longest[1]
         if one.python_ms is not None:
@@ -366,10 +367,10 @@ class Scheduler:
             if self._mixed > one.busy_since:
                 one.add_python(nan)
 
-    def _read_scan(self, _line: bytes, _: int) -> None:
-        """Note that the one busy stage reads files; in local mode the lines of its tasks stand in the log."""
-        if len(self._busy) == 1:
-            next(iter(self._busy)).scans = True
+    def _read_scan(self, line: bytes, message: int) -> None:
+        """Note which folder the one busy stage reads; in local mode the lines of its tasks stand in the log."""
+        if len(self._busy) == 1 and (found := _SCAN.match(line, message)):
+            next(iter(self._busy)).paths.add(folder(found[1].decode(errors="replace")))
 
     def _read_worker(self, line: bytes, _: int) -> None:
         """Give a Python worker's time to its stage; without its name, to the one that is busy, else to the open one."""
