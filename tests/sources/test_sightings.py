@@ -97,6 +97,8 @@ REJECTED = "terminated with error\njava.util.concurrent.RejectedExecutionExcepti
          {"executor:0": 4, "executor:7": None, "executor:3": 0, "executor:5": 0}),
         (["FileStreamSource: 'latestFirst' is true. New files will be processed first, which may affect the watermark"],
          {"latest_first": True}),
+        (["FileStreamSource: Listed 38 file(s) in 3216 ms"], {"listed_file_ms": 84}),
+        (["FileStreamSource: Listed 0 file(s) in 2100 ms"], {"listed_file_ms": 2100}),
         (["FairSchedulableBuilder: Fair scheduler configuration not found, created default pool: default, minShare: 0",
           "FairSchedulableBuilder: Added task set TaskSet_0.0 tasks to pool default"],
          {"conf:spark.scheduler.mode": "FAIR"}),
