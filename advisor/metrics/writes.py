@@ -23,13 +23,15 @@ from advisor.metrics.operators import CACHE_COUNTERS, per_batch
 from advisor.metrics.phases import OFFSET_LOG, commit_offsets_ms, offset_log_ms, share_of
 from advisor.metrics.slow_batches import rhythm
 from advisor.metrics.state import state_commit_wall_ms
-from advisor.metrics.tasks import most, of_batch, of_kind, slots, spread
+from advisor.metrics.tasks import longest_stage_ms, most, of_batch, of_kind, slots, spread
 from advisor.metrics.tasks import per_batch as stages_per_batch
 from advisor.stages import LOG_CHECKPOINT
 from advisor.statistics import above_zero, known, mean, median, quantile
 from advisor.window import Window
 
 ADVISED_LOG_INTERVAL_MS = 5000  # the documented example for a queue that is full
+_SMALL_FILE_MS = 50.0  # of a task: a small file takes no longer, or its rows may be what takes long
+_FEW_ROWS = 10_000  # of a file, or writing its rows takes long, too
 NO_SNAPSHOT = Missing("no stage that rebuilds a Delta snapshot was seen", "delta_snapshot_tasks")
 NO_LOADS = Missing("the state store does not report how often it reads its state again")
 
@@ -130,10 +132,18 @@ def files_per_task(window: Window) -> np.ndarray:
     return needed(of_jobs(window, "files_written")) / of_batch(window, "tasks")
 
 
-@stage_metric("ms", "task", label="the tasks' time for each file")
-def task_ms_per_file(window: Window) -> np.ndarray:
-    """The time of all tasks of a batch over the files that it writes: at most so much each takes."""
-    return of_batch(window, "task_ms") / above_zero(needed(of_jobs(window, "files_written")))
+@stage_metric("ms", label="writing small files", share=True)
+def small_files_ms(window: Window) -> np.ndarray:
+    """What the longest stage takes for its files, where each gets few of the batch's rows; 0 where it gets many.
+
+    All of it where the files take its tasks less than 50 ms each. Else what its tasks take from the first file on, or
+    behind the sort of their rows: before, they compute.
+    """
+    longest, files = needed(longest_stage_ms(window)), above_zero(needed(of_jobs(window, "files_written")))
+    shown = of_jobs(window, "writing_ms")
+    writing = np.minimum(longest, np.nan if isinstance(shown, Missing) else shown)
+    few, quick = window.batches["input_rows"] < _FEW_ROWS * files, of_batch(window, "task_ms") < _SMALL_FILE_MS * files
+    return np.where(quick, longest, np.where(few, writing, 0.0))
 
 
 @stage_metric("ms", "task", label="processor time for each written megabyte")

@@ -154,6 +154,7 @@ PART_COLUMNS: tuple[Column, ...] = (
     _count("commit_retries", "commits of the sink that were tried again"),
     _count("files_written", "files that the sink wrote, by its own log"),
     Column("bytes_written", _INT, "bytes", "what the sink wrote, by its own log", "bytes"),
+    _ms("writing_ms", "tasks writing files: from the first one on, or once their rows are sorted, if shown", "wall"),
     _count("files_read", "files of the batch, by the log of a file source"),
     _ms("log_compaction_ms", "a file sink writing the list of all its files again, as far as the clock shows", "wall"),
     _count("kafka_polls", "polls of Kafka's consumers"),
@@ -165,7 +166,9 @@ PART_COLUMNS: tuple[Column, ...] = (
 
 COUNTED_BY_LINES = ("code_generated_ms", "code_too_long", "code_refused", "commit_retries", "writes")
 """Columns from lines of a driver's log: 0 without such a line."""
-SELDOM_IN_LINES = ("files_written", "bytes_written", "files_read", "log_compaction_ms", "kafka_polls", "kafka_poll_ms")
+SELDOM_IN_LINES = (
+    "files_written", "bytes_written", "writing_ms", "files_read", "log_compaction_ms", "kafka_polls", "kafka_poll_ms",
+)  # fmt: skip
 """What is not known without such a line: consumers may write to the executors' logs, few sources read files, and few
 sinks tell what they wrote."""
 BY_LINES = (*COUNTED_BY_LINES, *SELDOM_IN_LINES)

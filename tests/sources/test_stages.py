@@ -24,6 +24,7 @@ from advisor.sources.stages.loggedjobs import Moment, packed
 from advisor.sources.stages.loglines import Clock, LogLines
 from advisor.sources.stages.scheduler import DeltaLog, Scheduler
 from advisor.sources.stages.sinklines import Notes
+from advisor.sources.stages.sparkevents import Sum, writing_share
 from advisor.sources.stages.statusstore import work_of
 from advisor.stages import PARTS, Work
 from tests.made import START, event
@@ -122,13 +123,30 @@ def test_a_file_source_tells_the_files_of_each_batch() -> None:
 def test_a_file_sinks_files_are_counted_by_the_lines_of_its_tasks() -> None:
     moment, delta = Moment(), DeltaLog()
     notes = Notes(Scheduler(Work("log", "driver_log"), moment, delta), moment, delta)
-    for logger, line in [
-        *[("ParquetOutputFormat", b"ParquetRecordWriter [block size: 134217728b]")] * 3,
-        ("ManifestFileCommitProtocol", b"Committed batch 4"),
-        ("ManifestFileCommitProtocol", b"Committed batch 5"),  # of another format, whose tasks write no line
+    for time, logger, line in [
+        (b"26/11/28 23:59:58", "ParquetOutputFormat", b"ParquetRecordWriter [block size: 134217728b]"),
+        (b"26/11/28 23:59:59", "ParquetOutputFormat", b"ParquetRecordWriter [block size: 134217728b]"),
+        (b"26/11/29 00:00:01", "ParquetOutputFormat", b"ParquetRecordWriter [block size: 134217728b]"),
+        (b"26/11/29 00:00:04", "ManifestFileCommitProtocol", b"Committed batch 4"),
+        # of another format, whose tasks write no line
+        (b"26/11/29 00:00:05", "ManifestFileCommitProtocol", b"Committed batch 5"),
     ]:
-        notes.readers[logger](line, 0)
-    assert [(note.name, note.value) for _, note in notes.notes] == [("files_written", 3)]
+        notes.readers[logger](time + line, len(time))
+    assert [(note.name, note.value) for _, note in notes.notes] == [("files_written", 3), ("writing_ms", 3000.0)]
+
+
+@pytest.mark.parametrize(
+    ("given", "more", "share"),
+    [
+        (119, {"sort time": 40}, pytest.approx(0.974, abs=0.001)),  # 70 files (shape of a recorded stage)
+        (6100, {"sort time": 40}, pytest.approx(0.003, abs=0.001)),  # rows that take long to compute
+        (119, {}, None),  # no partitionBy: rows are computed as they are written
+        (119, {"sort time": 40, "data sent to Python workers": 4096}, None),
+    ],
+)
+def test_tasks_write_their_files_behind_the_sort_of_their_rows(given: int, more: dict[str, int], share: object) -> None:
+    sums = {"internal.metrics.executorRunTime": 6158, "duration": given, **more}
+    assert writing_share([Sum(name=name, value=str(value)) for name, value in sums.items()]) == share
 
 
 def test_a_commit_of_a_table_is_that_of_its_own_batch() -> None:

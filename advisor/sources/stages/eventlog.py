@@ -22,7 +22,7 @@ from advisor.sources.stages import sparkevents
 from advisor.sources.stages.jobbatches import Applications, Events, name_batches, settle_scans
 from advisor.sources.stages.loggedjobs import BEGINNING, LOST, Place
 from advisor.sources.stages.plans import Execution, Plans
-from advisor.sources.stages.sparkevents import batch_of, described, is_number, meant, operators, sql_sums
+from advisor.sources.stages.sparkevents import batch_of, described, is_number, meant, operators, sql_sums, writing_share
 from advisor.stages import PYTHON_RDD, Attempt, Job, Note, Numbers, Triggers, Work, streams
 
 _NAME_AT = len('{"Event":"SparkListener')
@@ -265,7 +265,10 @@ class Application:
             kept = [name for name in named if "/" in name or _TO_DISK in name]
             kept += [PYTHON_RDD + _OF_DRIVER * (_PARALLELIZED in named)] if PYTHON_RDD in named else []
             job.notes += [note for name in kept for note in _traced("RDD", name)]
-            self._writers |= {each.id: job for each in info.sums if each.name == _TASK_COMMITS}
+            if writers := {each.id: job for each in info.sums if each.name == _TASK_COMMITS}:
+                self._writers |= writers
+                if (share := writing_share(info.sums)) is not None:
+                    job.notes.append(Note(None, "writing_ms", share * (info.completed - info.submitted)))
         times = info.submitted, info.completed
         attempt = Attempt(job, info.stage, info.attempt, *times, kind, what or redact(info.name), last, info.tasks)
         attempt.numbers = Numbers(sql_sums(info.sums))

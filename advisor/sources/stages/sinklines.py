@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from math import nan
+from operator import mul
 
 from advisor.catalogue.traces import traced_line
 from advisor.sources.stages.loggedjobs import Moment, Place
@@ -25,6 +27,7 @@ _POLLED = re.compile(
 )
 _POLLED_MS = {b"nano": 1e-6, b"m": 1.0}
 """Spark 3.3 to 3.5 writes nanoseconds, 4.0 and later milliseconds."""
+_CLOCK = re.compile(rb"(\d\d):(\d\d):(\d\d)")
 _COMPACTED = re.compile(rb"(?:(W)riting atomically|Renamed temp file).* \S*/_spark_metadata/\.?\d{1,15}\.compact\b")
 
 _LATER_PART = re.compile(rb", range: [1-9]\d{0,18}-|:[1-9]\d{0,18}\+\d{1,19}\s{0,2}$")
@@ -62,7 +65,8 @@ class Notes:
         self._scheduler, self._moment, self._delta = scheduler, moment, delta
         self._compacting: float | None = None
         self._hudi_since: float | None = None
-        self._opened = 0
+        self._opened: list[float] = []
+        """When tasks began files: seconds of the day, NaN without a clock."""
 
     def take(self, until: Place) -> list[tuple[Place, Note]]:
         """Return the notes of the lines before this place; they are forgotten here."""
@@ -121,14 +125,17 @@ class Notes:
 
     def _opens(self, line: bytes, message: int) -> None:
         """Count a file that a task begins to write; in local mode the lines of tasks stand in the log."""
-        self._opened += line.startswith(b"ParquetRecordWriter", message)
+        if line.startswith(b"ParquetRecordWriter", message):
+            found = _CLOCK.search(line, 0, message)
+            self._opened.append(sum(map(mul, map(int, found.groups()), (3600, 60, 1))) if found else nan)
 
     def _commits_files(self, line: bytes, message: int) -> None:
-        """Note the files that tasks began before a file sink commits its batch."""
+        """Note the files that tasks began before a file sink commits its batch, and from the first to the last one."""
         if line.startswith(b"Committed batch", message):
-            if self._opened:
-                self._note("files_written", self._opened)
-            self._opened = 0
+            if opened := self._opened:
+                self._note("files_written", len(opened))
+                self._note("writing_ms", (opened[-1] - opened[0]) % 86400 * 1000.0)
+            self._opened = []
 
     def _compaction(self, line: bytes, message: int) -> None:
         """Note how long a file sink wrote the list of all its files again; read where a batch begins."""

@@ -264,6 +264,18 @@ def sql_sums(sums: list[Sum]) -> dict[str, float]:
     return found
 
 
+def writing_share(sums: list[Sum]) -> float | None:
+    """Return the part of a stage's run time in which its tasks write files: behind the sort of its rows.
+
+    None where it sorts nothing, runs Python, or generated code does not tell when it had given all rows.
+    """
+    most = {each.name or "": each.number or 0.0 for each in sorted(sums, key=lambda each: each.number or 0.0)}
+    run, given, sorted_ = (most.get(name) for name in ("internal.metrics.executorRunTime", "duration", "sort time"))
+    if not run or given is None or sorted_ is None or any("Python" in name for name in most):
+        return None
+    return max(0.0, 1 - (given + sorted_) / run)
+
+
 def operators(datasets: list[Dataset]) -> tuple[str, ...]:
     """Return the operators whose data sets a stage computes, each once, the last one first; sort these so."""
     datasets.sort(key=attrgetter("number"), reverse=True)
