@@ -319,7 +319,7 @@ _FACTS = (
          "the plan of an event log, or the class that logs the times of Python workers", _ASKED, settable=False),
     Fact("latest_first", "bool", "a source of files takes the newest first (latestFirst)", "lines of FileStreamSource",
          _LINES, settable=False),
-    Fact("listed_file_ms", "int", "what listing its folder takes a source of files for each file that is its own",
+    Fact("listed_files", "int", "files of its own that a source finds in a listing of more than two seconds",
          "lines of FileStreamSource", _LINES, settable=False),
     Fact("reads_gzip", "bool", "a .gz file is read, which Spark cannot split", "lines of FileScanRDD", _LINES,
          settable=False),

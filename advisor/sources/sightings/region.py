@@ -92,11 +92,6 @@ def _read_worker(line: Line) -> list[Told]:
     return [Told("runs_python", value=True), *batches]
 
 
-def _read_listed(line: Line) -> list[Told]:
-    listed = re.search(r"Listed (\d{1,12}) file\(s\) in (\d{1,12}) ms", line.text)
-    return [Told("listed_file_ms", int(listed[2]) // max(1, int(listed[1])))] if listed else []
-
-
 _WITHOUT_AQE: Final = (
     ("stateful workloads", Told("stateful", value=True)),
     ("Real-time Mode", Told("trigger", "real_time")),
@@ -147,7 +142,7 @@ _READERS: Final[tuple[tuple[bytes, Reader, int], ...]] = (
     (b"CheckpointFileManager: Writing atomically to ", _groups(_WRITTEN, "checkpoint_scheme", convert=str.lower), 2),
     (b"maxFilesPerBatch = ", _groups(_FILES, "max_files_per_trigger", convert=lambda of: int(of) if of else None), 4),
     (b"'latestFirst' is true.", _is("latest_first", value=True, words="New files will be processed first"), 4),
-    (b" file(s) in ", _read_listed, 20),
+    (b" file(s) in ", _groups(r"Listed (\d{1,12}) file\(s\) in", "listed_files", convert=int), 20),
     (b"fetch.max.wait.ms = ", _groups(_WAIT, "kafka_fetch_max_wait_ms", convert=int), 1),
     (b"fetch.min.bytes = ", _groups(_MIN_BYTES, "kafka_fetch_min_bytes", convert=int), 1),
     (b"max.poll.records = ", _groups(_RECORDS, "kafka_max_poll_records", convert=int), 1),

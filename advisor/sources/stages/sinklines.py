@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from math import nan
-from operator import mul
 
 from advisor.catalogue.traces import traced_line
 from advisor.sources.stages.loggedjobs import Moment, Place
@@ -27,7 +26,7 @@ _POLLED = re.compile(
 )
 _POLLED_MS = {b"nano": 1e-6, b"m": 1.0}
 """Spark 3.3 to 3.5 writes nanoseconds, 4.0 and later milliseconds."""
-_CLOCK = re.compile(rb"(\d\d):(\d\d):(\d\d)")
+_CLOCK = re.compile(rb"\d\d:(\d\d):(\d\d)")
 _COMPACTED = re.compile(rb"(?:(W)riting atomically|Renamed temp file).* \S*/_spark_metadata/\.?\d{1,15}\.compact\b")
 
 _LATER_PART = re.compile(rb", range: [1-9]\d{0,18}-|:[1-9]\d{0,18}\+\d{1,19}\s{0,2}$")
@@ -66,7 +65,7 @@ class Notes:
         self._compacting: float | None = None
         self._hudi_since: float | None = None
         self._opened: list[float] = []
-        """When tasks began files: seconds of the day, NaN without a clock."""
+        """When tasks began files: seconds of the hour, NaN without a clock."""
 
     def take(self, until: Place) -> list[tuple[Place, Note]]:
         """Return the notes of the lines before this place; they are forgotten here."""
@@ -127,14 +126,14 @@ class Notes:
         """Count a file that a task begins to write; in local mode the lines of tasks stand in the log."""
         if line.startswith(b"ParquetRecordWriter", message):
             found = _CLOCK.search(line, 0, message)
-            self._opened.append(sum(map(mul, map(int, found.groups()), (3600, 60, 1))) if found else nan)
+            self._opened.append(60 * int(found[1]) + int(found[2]) if found else nan)
 
     def _commits_files(self, line: bytes, message: int) -> None:
         """Note the files that tasks began before a file sink commits its batch, and from the first to the last one."""
         if line.startswith(b"Committed batch", message):
             if opened := self._opened:
                 self._note("files_written", len(opened))
-                self._note("writing_ms", (opened[-1] - opened[0]) % 86400 * 1000.0)
+                self._note("writing_ms", (opened[-1] - opened[0]) % 3600 * 1000.0)
             self._opened = []
 
     def _compaction(self, line: bytes, message: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from functools import lru_cache
+from math import nan
 from operator import attrgetter
 from typing import Annotated, Any, Literal
 
@@ -264,16 +265,14 @@ def sql_sums(sums: list[Sum]) -> dict[str, float]:
     return found
 
 
-def writing_share(sums: list[Sum]) -> float | None:
+def writing_share(sums: list[Sum]) -> float:
     """Return the part of a stage's run time in which its tasks write files: behind the sort of its rows.
 
-    None where it sorts nothing, runs Python, or generated code does not tell when it had given all rows.
+    NaN where it sorts nothing, runs Python, or generated code does not say when it had given all rows.
     """
     most = {each.name or "": each.number or 0.0 for each in sorted(sums, key=lambda each: each.number or 0.0)}
-    run, given, sorted_ = (most.get(name) for name in ("internal.metrics.executorRunTime", "duration", "sort time"))
-    if not run or given is None or sorted_ is None or any("Python" in name for name in most):
-        return None
-    return max(0.0, 1 - (given + sorted_) / run)
+    run, given, sort = (most.get(name, nan) for name in ("internal.metrics.executorRunTime", "duration", "sort time"))
+    return nan if any("Python" in name for name in most) else max(1 - (given + sort) / (run or nan), 0.0)
 
 
 def operators(datasets: list[Dataset]) -> tuple[str, ...]:
