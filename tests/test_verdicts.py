@@ -167,6 +167,10 @@ _PANES = "Arguments: [" + ", ".join(3 * ["[named_struct(start, time#0, end, CASE
             {"map_keys": 3},
         ),
         (
+            "* Project (4)\n+- * Project (3)\n   +- * Project (2)\n      +- Scan (1)\n\n(2) Project\n",
+            {"projections": 3},
+        ),
+        (
             "(3) Project\nOutput [342]: [c0#1L, c1#2L, ... 340 more fields]\nInput [2]: [a#1, b#2]",
             {"plan_columns": 342},
         ),

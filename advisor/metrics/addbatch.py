@@ -156,6 +156,18 @@ def driver_before_of_gaps(window: Window) -> np.ndarray:
     return needed(of_jobs(window, "driver_before_ms")) / above_zero(needed(driver_gaps_ms(window)))
 
 
+@bounded_metric("ms", phases=("query_planning_ms", "add_batch_ms"), label="planning, up to the first job", share=True)
+def plan_to_job_ms(window: Window) -> Batchwise:
+    """queryPlanning and, in addBatch, the driver before the first job; up to all of its own time where a log has
+    seconds only, and queryPlanning alone where no job was seen.
+    """
+    planning, before = window.batches["query_planning_ms"], of_jobs(window, "driver_before_ms")
+    if not isinstance(before, Missing):
+        return planning + before
+    gaps = driver_gaps_ms(window)
+    return planning if isinstance(gaps, Missing) else Bounds(planning, planning + gaps)
+
+
 @window_metric("count", "count", inside=True, label="generated methods that the JVM does not compile")
 def methods_too_long(window: Window) -> float | Missing:
     """Generated methods that are too long for the just-in-time compiler, in all batches of the run, cold ones too.

@@ -64,6 +64,8 @@ _NEXT_OPTION: Final = re.compile(r", (?=[\w.\-]+=)")
 _STATEFUL: Final = re.compile(
     r"(?:\w*WithState\w*|\w*InPandasWithState|Aggregate|Deduplicate\w*|Distinct|GlobalLimit)\b"
 )
+_TOWER: Final = re.compile(r"(?m)(?:^[ :|+*-]*~?Project\b[^\n]*\n)+")
+"""Projections one above the other, in a plan's tree."""
 _NODE: Final = re.compile(r"^(?P<indent>[ :|+-]*?)(?P<streaming>~?)(?P<name>[A-Z]\w*)")
 _STATE_INFO: Final = re.compile(r"state info \[ checkpoint = (\S+?), runId = ([0-9a-f-]{36}), opId = \d+")
 _WRITES_FILES: Final = ") Execute InsertIntoHadoopFsRelationCommand\n"
@@ -88,7 +90,9 @@ def read_plan(line: Line) -> list[Told]:
 
 def read_execution(plan: str, changed: Mapping[str, str]) -> list[Told]:
     """Read the physical plan of a batch, and the settings that the session changed after the application started."""
-    return [*read_physical_plan(plan), *limits(plan), *of_confs(changed.items())]
+    words = len(plan.split()) + sum(map(int, _MORE.findall(plan)))
+    found = [Told("plan_words", words)] if plan else []
+    return [*found, *read_physical_plan(plan), *limits(plan), *of_confs(changed.items())]
 
 
 def read_physical_plan(text: str) -> list[Told]:
@@ -166,12 +170,14 @@ def _parsed(text: str) -> list[Told]:
 
 
 def _costly(plan: str) -> list[Told]:
-    """Return the first pattern of rlike that begins with `.*`, at most 60 letters, the error of distinct counts, and
-    what the plan repeats.
+    """Return the projections one above the other, the first pattern of rlike that begins with `.*`, at most 60 letters,
+    the error of distinct counts, and what the plan repeats.
     """
+    tallest = max((tower.count("\n") for tower in _TOWER.findall(plan)), default=0)
     patterns = _OPEN_PATTERN.findall(plan)[:1] if "RLIKE(" in plan else []
     errors = sorted(map(float, _DISTINCT_ERROR.findall(plan)))[:1]
-    found = [Told("open_pattern", redact(one)[:60]) for one in patterns]
+    found = [Told("projections", tallest)] if tallest > 1 else []
+    found += [Told("open_pattern", redact(one)[:60]) for one in patterns]
     found += [Told(fact, number) for fact, number in _repeated(plan).items() if number > 1]
     return found + [Told("distinct_error", error) for error in errors]
 
