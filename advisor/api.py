@@ -404,7 +404,7 @@ _LENGTH = re.compile(
     r"(?=\d)" + "".join(rf"(?:\d{{1,9}}(?:\.\d{{1,9}})?\s?{unit}\s?)?" for unit in ("d", "h", "m", "s", "ms")), re.ASCII
 )
 _LENGTHS = "write 500ms, 30s, 30m, 2h, 1d or 1h30m"
-_INSTANT = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_INSTANT = re.compile(r"(?ai)\d{4}-\d\d-\d\d(?:[T\s][\d:.,\s]*)?(?:[AP]M)?\s?(?:Z|UTC|GMT|[+-][\d:]+)?")  # no CET
 
 
 def duration(text: str, option: str) -> pd.Timedelta:
@@ -429,7 +429,7 @@ def _instant(option: str, text: str | None) -> pd.Timestamp | None:
         return None
     import pandas as pd  # noqa: PLC0415
 
-    instant = pd.to_datetime(text, errors="coerce") if _INSTANT.match(str(text).strip()) else None
+    instant = pd.to_datetime(text, errors="coerce") if _INSTANT.fullmatch(str(text).strip()) else None
     if pd.isna(instant):
         raise UsageError(f"--{option} {text}", "is not a time between 1678 and 2261", "write 2026-03-01T02:30:00Z")
     return instant.tz_localize("UTC") if instant.tzinfo is None else instant.tz_convert("UTC")

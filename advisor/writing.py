@@ -16,19 +16,31 @@ from typing import IO
 def whole_file(path: str | Path, *, mode: int | None = None) -> Iterator[IO[bytes]]:
     """Yield a file that takes the name `path` once all of it is on the disk; until then what stood there stays.
 
-    It gets the permissions `mode`, else those of the file that it replaces. A device or a pipe is written as it is, a
-    pipe only where somebody reads it.
+    It gets the permissions `mode`, else those of the file that it replaces. A device, a pipe and a file that this
+    process has open, as /dev/stdout, are written as they are, a pipe only where somebody reads it.
     Raises OSError that names `path`.
     """
     place = Path(path)
     try:
-        if place.exists() and not place.is_file():
+        if place.exists() and (descriptor := _descriptor(place)) is not None:
+            with os.fdopen(os.dup(descriptor), "wb") as file:
+                yield file
+        elif place.exists() and not place.is_file():
             with open(place, "wb", opener=_at_once) as file:
                 yield file
         else:
             yield from _beside(Path(os.path.realpath(path)), mode)  # a link stays a link
     except OSError as error:  # a full disk does not say its name, and the file beside has another one
         raise OSError(error.errno, error.strerror or str(error), str(path)) from None
+
+
+def _descriptor(place: Path) -> int | None:
+    """Return the number of the open file for which a name under /dev or /proc stands; None for any other name."""
+    while os.path.realpath(place.parent) not in (f"/proc/{os.getpid()}/fd", "/dev/fd"):
+        if not place.is_symlink():
+            return None
+        place = place.parent / place.readlink()
+    return int(place.name)
 
 
 def _at_once(name: str, flags: int) -> int:

@@ -93,7 +93,8 @@ def test_a_path_that_is_too_long_is_refused(path: str) -> None:
     ("wrong", "words"),
     [({"engine": "Spark"}, "engine=Spark"), ({"spark": "local[2]"}, "spark: str is no Spark session"),
      ({"set": [5]}, "set: int"), ({"rules": None}, "rules: NoneType"), ({"config": 5}, "config: int"),
-     ({"last": 30}, "no unit"), ({"since": 5}, "is not a time")],
+     ({"last": 30}, "no unit"), ({"since": 5}, "is not a time"),
+     ({"until": "2026-11-21 11:21:50 CET"}, "is not a time")],
 )  # fmt: skip
 def test_an_argument_of_the_wrong_kind_is_refused_by_its_name(wrong: dict[str, Any], words: str) -> None:
     with pytest.raises(AdvisorError, match=words):

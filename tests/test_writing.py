@@ -52,6 +52,18 @@ def test_a_pipe_is_written_only_where_somebody_reads_it(tmp_path: Path) -> None:
     os.close(reader)
 
 
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "link"])
+def test_what_is_open_already_goes_on(tmp_path: Path, name: str) -> None:
+    (tmp_path / "link").symlink_to("/dev/stdout")
+    for flags in ("wb", "ab"):
+        with (tmp_path / "all").open(flags) as out:
+            for words in (["echo", "one"], [*COMMAND, str(tmp_path / name)], ["echo", "two"]):
+                assert subprocess.run(words, stdout=out, check=False).returncode == 0
+    said = (tmp_path / "all").read_bytes()
+    assert said.startswith(b"one\n") and said.endswith(b"two\n") and said.count(b"one\n") == 2
+    assert {path.name for path in tmp_path.iterdir()} == {"all", "link"}
+
+
 def test_permissions_and_links_stay(tmp_path: Path) -> None:
     place, link = tmp_path / "report", tmp_path / "link"
     place.write_text("old")
