@@ -561,24 +561,9 @@ def table_log_ms(window: Window) -> np.ndarray | Missing:
 
 @stage_metric("ms", label="rewriting the table's files by OPTIMIZE", share=True)
 def table_rewritten_ms(window: Window) -> np.ndarray | Missing:
-    """From the end of the stage before OPTIMIZE to the end of its last one, by Delta's own description of its jobs.
-
-    It reads the table's log and chooses files before. The stages of OPTIMIZE alone, where the log's clock knows seconds
-    only, or where others run between them.
-    """
-    stages, batch = window.stages, window.stages["batch"]
+    """Stages in which Delta puts a table's small files together, by its own description of the job."""
     optimized = np.array([_OPTIMIZES in text for text in _described(window)], bool)
-    begin, alone = stages["submitted"], needed(per_batch(window, stages["wall_ms"], optimized))
-    first, last = -most(window, np.where(optimized, -begin, np.nan)), _last(window, optimized)
-    own = ~optimized & ~of_kind(window, "table_log") & (begin < last[batch])
-    before = np.fmin(_last(window, own), last)
-    span = last - np.where(np.isnan(before), first, before)
-    return np.where((before > first) | np.isnan(span), alone, np.fmin(span, window.batches["add_batch_ms"]))
-
-
-def _last(window: Window, which: np.ndarray) -> np.ndarray:
-    """Return when the last of these stages of each batch ended, ms; NaN without one."""
-    return most(window, np.where(which, window.stages["submitted"] + window.stages["wall_ms"], np.nan))
+    return per_batch(window, window.stages["wall_ms"], optimized)
 
 
 @stage_metric("ms", label="Delta's MERGE", share=True)
@@ -591,7 +576,7 @@ def merge_ms(window: Window) -> np.ndarray | Missing:
     merges = np.array([MERGE in (text or "") for text in stages["what"]], bool)
     begin, alone = stages["submitted"], needed(per_batch(window, stages["wall_ms"], merges))
     first = most(window, np.where(merges, -begin, np.nan))
-    span = first + _last(window, merges)
+    span = first + most(window, np.where(merges, begin + stages["wall_ms"], np.nan))
     return np.where(np.isnan(span), alone, np.fmin(span, window.batches["add_batch_ms"]))
 
 
