@@ -254,6 +254,7 @@ _FACTS = (
     Fact("jdbc_read", "bool", "a batch reads a table by JDBC", _TRACED, _COMPUTED, settable=False),
     Fact("unpruned_read", "bool", "a batch reads all partitions of a table", _TRACED, _COMPUTED, settable=False),
     Fact("table_analyzed", "bool", "a batch runs ANALYZE TABLE", _TRACED, _COMPUTED, settable=False),
+    Fact("table_compacted", "bool", "a batch puts a Delta table's files together", _TRACED, _COMPUTED, settable=False),
     Fact("vacuum", "bool", "a batch runs VACUUM on a Delta table", _TRACED, _COMPUTED, settable=False),
     # what was seen to happen
     Fact("missing_batch", "int", 'N of the error "batch N doesn\'t exist"', "the event that ends a query",

@@ -561,9 +561,27 @@ def table_log_ms(window: Window) -> np.ndarray | Missing:
 
 @stage_metric("ms", label="rewriting the table's files by OPTIMIZE", share=True)
 def table_rewritten_ms(window: Window) -> np.ndarray | Missing:
-    """Stages in which Delta puts a table's small files together, by its own description of the job."""
+    """From the end of the stage before OPTIMIZE to its own end, by Delta's description of its jobs.
+
+    Its stages alone, where others run between them or the log's clock knows seconds only.
+    """
     optimized = np.array([_OPTIMIZES in text for text in _described(window)], bool)
-    return per_batch(window, window.stages["wall_ms"], optimized)
+    first, last = _reach(window, optimized)
+    own = ~optimized & ~of_kind(window, "table_log") & (window.stages["submitted"] < last[window.stages["batch"]])
+    before = _reach(window, own)[1]
+    return _through(window, optimized, np.where(before <= first, last - before, np.nan))
+
+
+def _reach(window: Window, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return when the first of these stages of each batch began and the last one ended, ms; NaN where unknown."""
+    begin, wall = window.stages["submitted"], window.stages["wall_ms"]
+    return -most(window, np.where(which, -begin, np.nan)), most(window, np.where(which, begin + wall, np.nan))
+
+
+def _through(window: Window, which: np.ndarray, span: np.ndarray) -> np.ndarray:
+    """Return the span, at most addBatch, or what these stages take where it is not known."""
+    alone = needed(per_batch(window, window.stages["wall_ms"], which))
+    return np.where(np.isnan(span), alone, np.fmin(span, window.batches["add_batch_ms"]))
 
 
 @stage_metric("ms", label="Delta's MERGE", share=True)
@@ -572,12 +590,9 @@ def merge_ms(window: Window) -> np.ndarray | Missing:
 
     With the driver's time in between; where the log's clock knows seconds only, the stages alone.
     """
-    stages = window.stages
-    merges = np.array([MERGE in (text or "") for text in stages["what"]], bool)
-    begin, alone = stages["submitted"], needed(per_batch(window, stages["wall_ms"], merges))
-    first = most(window, np.where(merges, -begin, np.nan))
-    span = first + most(window, np.where(merges, begin + stages["wall_ms"], np.nan))
-    return np.where(np.isnan(span), alone, np.fmin(span, window.batches["add_batch_ms"]))
+    merges = np.array([MERGE in (text or "") for text in window.stages["what"]], bool)
+    first, last = _reach(window, merges)
+    return _through(window, merges, last - first)
 
 
 @window_metric("ms", phases=("add_batch_ms",), label="the table log's longest jobs")

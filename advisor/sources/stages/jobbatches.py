@@ -114,7 +114,7 @@ def _settle_batch(event: Event, jobs: Sequence[LoggedJob]) -> None:
             attempt.what = job.description or attempt.what
             attempt.kind = beside or ("result" if attempt.last else "shuffle")
     leaves = [leaf for job in own for leaf in job.leaves]
-    scans = _beside_source(leaves, event.folders)
+    scans = {id(leaf) for leaf in _beside_source(leaves, event.folders)}
     of_jobs = sum(any(id(leaf) not in scans for leaf in job.leaves) for job in own)
     for leaf in leaves:
         reads = "source_read" if of_jobs == 1 or (event.reads or 0) >= of_jobs else None
@@ -129,20 +129,16 @@ def settle_scans(attempts: Iterable[Attempt], events_of: Callable[[], Events]) -
         if attempt.kind == "scan" and attempt.paths and attempt.job and (batch := attempt.job.batch):
             scans[batch.id, batch.batch_id].append(attempt)
     for event in events_of().all if scans else ():
-        some = scans.get((event.batch.id, event.batch.batch_id), [])
-        apart = _beside_source(some, [*event.folders, ROWS] if event.folders else None)
-        for attempt in some:
-            attempt.kind = "other" if id(attempt) in apart else attempt.kind
+        some = scans[event.batch.id, event.batch.batch_id]
+        for attempt in _beside_source(some, [*event.folders, ROWS] if event.folders else None):
+            attempt.kind = "other"
 
 
-def _beside_source(attempts: Sequence[Attempt], folders: Sequence[str] | None) -> set[int]:
-    """Return which attempts read files in none of the folders of the batch's sources; none where `folders` is None.
-
-    Where no attempt reads in these folders, they may be named in another way.
-    """
+def _beside_source(attempts: Sequence[Attempt], folders: Sequence[str] | None) -> list[Attempt]:
+    """Return which attempts read files in none of a source's folders: none, if none reads them by these names."""
     known = [attempt for attempt in attempts if attempt.paths and folders is not None]
-    apart = {id(one) for one in known if not any(lies_in(path, folders or ()) for path in one.paths)}
-    return apart if len(apart) < len(known) or not folders else set()
+    apart = [one for one in known if not any(lies_in(path, folders or ()) for path in one.paths)]
+    return apart if len(apart) < len(known) or not folders else []
 
 
 def _beside(job: LoggedJob, event: Event) -> str | None:
