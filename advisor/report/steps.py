@@ -136,9 +136,9 @@ def _may_be_first(finding: Finding, step: Advice, least_ms: float) -> bool:
 
 
 def _treats_a_symptom(offer: _Offer, findings: Sequence[Finding], loss: Loss | None) -> bool:
-    """Whether the step changes what the loss explains and promises nothing, where few batches hold back the cure."""
+    """Whether the step is for what the loss explains and promises nothing, where few batches hold back the cure."""
     finding, step = offer
-    if loss is None or loss.rule is None or finding.explained_by != loss.rule or step.looks or felt(step):
+    if loss is None or loss.rule is None or finding.explained_by != loss.rule or felt(step):
         return False
     own = ((one, each) for one in findings if one.rule == loss.rule for each in one.steps)
     return any(one.is_rash(each) and each.legal != "no" for one, each in own)
