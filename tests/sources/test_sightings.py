@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from advisor.facts import Sighting
 from advisor.sources.sightings.events import sight_event_log
-from advisor.sources.sightings.plan import read_physical_plan
+from advisor.sources.sightings.plan import read_execution, read_physical_plan
 from advisor.sources.sightings.region import sight
 from advisor.sources.sightings.stretches import Memory
 
@@ -348,6 +348,18 @@ class TestPlan:
         expand = f"      +- ~Expand [{windows}, ... 155 more fields], [window#2]"
         rows = ["+- ~Aggregate [w#2], [count(1)]", f"   +- ~Filter {'a' * 5000}", expand, f"         +- {self.SCAN}"]
         assert told(self.plan(*rows))["windows_per_row"] == 180
+
+    @pytest.mark.parametrize(
+        ("plan", "words"), [("* Project (1)\n(1) Output: [a#1, ... 9 more fields]", 19), ("", None)]
+    )
+    def test_the_words_of_a_plan_with_those_that_spark_cuts_off(self, plan: str, words: int | None) -> None:
+        assert {one.fact: one.value for one in read_execution(plan, {})}.get("plan_words") == words
+
+    def test_a_tower_of_projections_that_takes_many_letters(self) -> None:
+        rows = [
+            f"{3 * at * ' '}+- ~Project [{', '.join(f'sensor{number}#1' for number in range(25))}]" for at in range(60)
+        ]
+        assert told(self.plan(*rows, f"{180 * ' '}+- {self.SCAN}"))["projections"] == 60
 
     def test_a_plan_that_is_cut_says_only_what_was_seen(self) -> None:
         cut = f"{AT} {self.HEAD}\nWriteToMicroBatchDataSource noop-table\n"
