@@ -554,9 +554,14 @@ def test_a_clock_that_is_put_forward_or_back(tmp_path: Path, hours: int, since: 
     pd.testing.assert_frame_equal(parts.drop(columns="log"), expected.drop(columns="log"))
 
 
-def test_what_only_some_sinks_and_sources_tell() -> None:
+def test_what_only_some_sinks_and_sources_tell(tmp_path: Path) -> None:
     assert parts_of(SAMPLES / "LG001/rate-to-noop-4.3.0")["files_written"].isna().all()
-    writes = parts_of(next((SAMPLES / "SK004/count-check-and-write-4.0.0").glob("event*")))
+    log = next((SAMPLES / "SK004/count-check-and-write-4.0.0").glob("event*"))
+    writes = parts_of(log)
+    assert writes["writing_ms"].isna().all()
+    events = pa.input_stream(str(next(log.glob("events*"))), compression="zstd").read()
+    by_value = events.replace(b'"time in aggregation build"', b'"sort time"')
+    assert 0 < told(tmp_path, by_value)["writing_ms"].median() < writes["add_batch_ms"].median()
     assert set(writes["files_written"].dropna()) == {4} and writes.loc[1, "bytes_written"] == 57801  # of two writes
     iceberg = parts_of(SAMPLES / "SK008/iceberg-other-writer-4.0.0")
     assert sorted(iceberg["commit_retries"])[-3:] == [0, 1, 1] and set(iceberg["files_written"]) == {2}
