@@ -267,8 +267,7 @@ class Application:
             job.notes += [note for name in kept for note in _traced("RDD", name)]
             if writers := {each.id: job for each in info.sums if each.name == _TASK_COMMITS}:
                 self._writers |= writers
-                writing = writing_share(info.sums) * (info.completed - info.submitted)
-                job.notes.append(Note(None, "writing_ms", writing))
+                job.notes.append(Note(None, "writing_ms", writing_share(info.sums) * (info.completed - info.submitted)))
         times = info.submitted, info.completed
         attempt = Attempt(job, info.stage, info.attempt, *times, kind, what or redact(info.name), last, info.tasks)
         attempt.numbers = Numbers(sql_sums(info.sums))

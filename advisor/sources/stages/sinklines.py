@@ -64,8 +64,7 @@ class Notes:
         self._scheduler, self._moment, self._delta = scheduler, moment, delta
         self._compacting: float | None = None
         self._hudi_since: float | None = None
-        self._opened: list[float] = []
-        """When tasks began files: seconds of the hour, NaN without a clock."""
+        self._opened: list[float] = []  # when tasks began files: seconds of the hour, NaN without a clock
 
     def take(self, until: Place) -> list[tuple[Place, Note]]:
         """Return the notes of the lines before this place; they are forgotten here."""
