@@ -185,6 +185,20 @@ def test_shorter_batches_that_keep_up_end_the_backlog() -> None:
     assert found.estimated.low < 60 and found.estimated.value > 500
 
 
+def test_shorter_batches_work_a_backlog_off_sooner_that_does_not_grow() -> None:
+    """A limit fills each batch, and 400 rows come where 500 are taken: half the batch, half the wait."""
+    made = []
+    for number in range(20):
+        offsets = {"startOffset": 500 * number, "endOffset": 500 * number + 500, "latestOffset": 400 * number + 6000}
+        source = {"description": "KafkaV2[Subscribe[t]]", "numInputRows": 500}
+        source |= {name: {"t": {"0": at}} for name, at in offsets.items()}
+        made.append({"triggerExecution": 1000, "addBatch": 900, "numInputRows": 500, "sources": [source]})
+    saves = Saves.model_validate({"metric": "add_batch_ms", "stat": "p50", "share": [0, None, 0.556]})
+    found = gains(saves, window(made, interval_ms=1000, trigger="unspecified"))
+    assert isinstance(found, Gains) and not found.catches_up
+    assert found.most == pytest.approx(0.5 * found.now, rel=0.1)
+
+
 @pytest.mark.parametrize(
     ("metric", "waves", "gain"), [("add_batch_ms", 0.0, 350), ("state_waves_excess_ms", 600.0, 300)]
 )

@@ -15,7 +15,7 @@ from advisor.metrics.interval import advised_after_ms
 from advisor.metrics.latency import Mixture, mixture, mixture_quantiles, record_latency_ms, rows_with_spikes
 from advisor.metrics.missing import needed
 from advisor.savings.promise import in_common, promise
-from advisor.savings.saving import FETCHES, INTERVAL, OF_RECORDS, of_records
+from advisor.savings.saving import FETCHES, INTERVAL, OF_RECORDS, of_records, worked_off
 from advisor.savings.shorter import OF_WAVES, shorter, waits_follow
 from advisor.statistics import zero_filled
 from advisor.window import Window
@@ -94,7 +94,8 @@ def _modelled(
         saved, cut = [*saved, ("add_batch_ms", less)], cut + less
     start, width = shorter(window, mixed, cut, follows, interval, saved, _of_each(window, mixed, saved))
     off = sum(_of(step.saves_latency_ms, end) for step in steps if _waits_otherwise(step))
-    start = np.maximum(start - mixed.waited * (1 - _waits_left(window, steps, end)) - off, 0.0)
+    waits_less = max(1 - _waits_left(window, steps, end), worked_off(window, cut) if follows else 0.0)
+    start = np.maximum(start - mixed.waited * waits_less - off, 0.0)
     return _state(start, width, _rows_left(window, mixed, steps, end), interval)
 
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from advisor.catalogue import Saves, ranking
 from advisor.contract import Promise
 from advisor.metrics import Estimate, Missing, Quantiles, measure, named, sure
-from advisor.metrics.backlog import catches_up
+from advisor.metrics.backlog import catches_up, grows
 from advisor.metrics.capacity import fewer_rows_ms
 from advisor.metrics.interval import advised_after_ms
 from advisor.metrics.latency import Mixture, mixture, mixture_medians, mixture_quantiles, record_latency_ms
@@ -165,13 +165,25 @@ def gained(
     """Return by how much each cut lowers the median, which is `now` without any.
 
     A cut: by how many ms batches are shorter, whether the time between triggers shrinks with them, and whether records
-    wait for a trigger at all. Limited batches that take all that arrives once they are shorter leave no backlog.
+    wait for a trigger at all. Limited batches that take all that arrives once they are shorter leave no backlog; one
+    that does not grow is worked off in as much less time as the batches are shorter.
     """
     ms, follows, waits = np.array(cuts, float).T[..., np.newaxis]
-    caught_up = np.array([[follows and catches_up(window, ms)] for ms, follows, _ in cuts])
-    mixed = before._replace(start=before.start - before.waited * caught_up)
+    sooner = np.array([[follows and worked_off(window, ms)] for ms, follows, _ in cuts])
+    mixed = before._replace(start=before.start - before.waited * sooner)
     start, width = shorter(window, mixed, ms, follows, window.facts.fixed_interval_ms, [(saves.metric, ms)])
     return [max(0.0, now - median) for median in mixture_medians(start, width * waits, before.rows)]
+
+
+def worked_off(window: Window, ms: float) -> float:
+    """Return the share of the wait in the backlog that is spared by batches which are shorter by so many milliseconds.
+
+    None of one that still grows: how late its records are depends on how long it grows on.
+    """
+    batch = sure(window, "trigger_execution_ms")
+    if catches_up(window, ms) or grows(window) or not batch > 0:
+        return float(catches_up(window, ms))
+    return min(1.0, ms / batch)
 
 
 def _may_follow(window: Window) -> bool:

@@ -407,7 +407,8 @@ def _waits_for_two(step: Advice) -> str:
     record, batch = step.saves_latency_ms, step.saves_ms
     if record is None or batch is None or record.told <= batch.high:
         return ""
-    return "; a record waits for two batches"
+    more = record.told > 2 * batch.high
+    return "; what waits in the source is worked off sooner, too" if more else "; a record waits for two batches"
 
 
 def why(query: QueryEntry) -> str:
