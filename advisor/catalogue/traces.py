@@ -94,7 +94,7 @@ def done_besides(window: Window) -> dict[str, Known]:
     for trace, path, number in found[:_SAID]:
         times, files = (f"{number:,.0f} {what}{'s' * (number != 1)}" for what in ("time", "file"))
         does = trace.says.format(path=path, times=times, files=files, ms=milliseconds(number))
-        said.append(does + ", which it also writes" * (path in own))
+        said.append(does + " (which it also writes)" * (path in own))
     words = " and ".join(filter(None, [", ".join(said[:-1]), *said[-1:]]))
     told: dict[str, object] = {trace.tells: True for trace, *_ in found if trace.tells}
     told |= {"own_table_read": True} if own else {}

@@ -506,7 +506,8 @@ def _to_be_looked_at(query: QueryEntry) -> str | None:
     """Return what may help a query without a best step: a new checkpoint, an answer, a look; None where nothing may."""
     if taken := _with_a_new_checkpoint(query) or _with_a_new_checkpoint(query, rash=True):
         do, gained = taken[0].do, gain_in_short(taken[0])
-        tail = "See --all." if "new checkpoint" in do else "This may help, but it needs a new checkpoint: see --all."
+        needs = "That" if "new checkpoint" in do else "This may help, but it needs a new checkpoint, which"
+        tail = f"{needs} loses {'its place in the source' if taken[0].stateless else 'the state'}: see --all."
         rash = f" {_MORE_BATCHES}: these are too few to lose a state for." * (not _with_a_new_checkpoint(query))
         return f"{do}{f': {gained}' if gained else ''}. {tail}{rash}"
     kinds = {fact for finding in query.findings for step in finding.steps for fact in step.untold_kinds}
