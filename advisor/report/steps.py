@@ -38,8 +38,8 @@ def best_step(
     `batch_ms`, is.
     """
     asked = _asked(findings, loss, rules)
-    loses = ranking()["worth_the_state"] * (batch_ms if math.isfinite(batch_ms) else 0.0)
-    offers = [(finding, step) for finding in findings for step in finding.steps if _may_be_first(finding, step, loses)]
+    least = ranking()["worth_the_state"] * (batch_ms if math.isfinite(batch_ms) else 0.0)
+    offers = [(finding, step) for finding in findings for step in finding.steps if _may_be_first(finding, step, least)]
     offers = [offer for offer in offers if not _treats_a_symptom(offer, findings, loss)]
     own = [offer for offer in offers if offer[0].rule in asked]
     if loss is None or loss.kind in _NO_STEP_BESIDE:
