@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from advisor.batches import Batches
 from advisor.catalogue import load
 from advisor.facts import Facts, Known
 from advisor.metrics import METRICS, Estimate, Missing, measure, statistics
@@ -521,3 +522,14 @@ def test_a_load_of_state_is_one_of_a_store_that_stays_or_of_a_new_one(
     made = window([batch(100, 90, state(partitions=2, customMetrics=each)) for each in caches])
     assert value(measure(made, "state_reload_share")) == share
     assert value(measure(made, "state_reloads")) == reloads
+
+
+def test_a_query_without_state_beside_one_with_state_tells_of_no_load() -> None:
+    """One table has the counters of all runs."""
+    counts = {"loadedMapCacheHitCount": 4, "loadedMapCacheMissCount": 0}
+    stateful = events([batch(100, 90, state(partitions=2, customMetrics=counts))] * 9)
+    bare = [one | {"runId": "2", "stateOperators": []} for one in stateful]
+    both = Batches.of(table([*stateful, *bare]))
+    made = run_window(both.part(len(stateful), len(both)), facts())
+    assert "custom:loadedMapCacheMissCount" in made.operators
+    assert isinstance(measure(made, "state_reloads"), Missing)

@@ -131,9 +131,9 @@ def _in_ranges(look: Look) -> bool:
 def tasks(parts: Iterable[Unit], size: int) -> list[list[Unit]]:
     """Units in tasks of about `size` bytes, neighbours together, the largest tasks first."""
     found: list[list[Unit]] = []
-    filled = size
+    filled = 0
     for unit in parts:
-        if filled + cost(unit) > size:
+        if not found or filled + cost(unit) > size:
             found.append([])
             filled = 0
         found[-1].append(unit)

@@ -175,7 +175,8 @@ def _loads(window: Window) -> tuple[float, float]:
 
     A store counts from its start on, and each load is one or the other: where neither rises, all stores are new.
     """
-    each = [window.operators[name] for name in CACHE_COUNTERS if name in window.operators]
+    told = [name for name in CACHE_COUNTERS if name in window.operators and len(window.operators)]
+    each = [window.operators[name] for name in told]
     counts = np.array([per_batch(window, counts) for counts in each])
     counts = counts[:, ~np.isnan(counts).any(axis=0)] if len(each) == len(CACHE_COUNTERS) else np.empty((2, 0))
     if not counts.shape[1]:  # another run's operators may have the columns
