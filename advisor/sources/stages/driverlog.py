@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from advisor.catalogue.traces import forms
 from advisor.sources.stages.jobbatches import Applications, Events, between, settle
-from advisor.sources.stages.loggedjobs import Moment
+from advisor.sources.stages.loggedjobs import CLOCKS_MS, HOUR_MS, Moment
 from advisor.sources.stages.loglines import BEGINS, CONTEXT, LogLines
 from advisor.sources.stages.scheduler import BEGINNINGS, DeltaLog, Scheduler
 from advisor.sources.stages.sinklines import Notes
@@ -54,7 +54,9 @@ class DriverLog(Applications):
             self._before, moment.fine, moment.utc = text, clock.fine, clock.utc
             moment.number, moment.place = number, place
             if moment.fine and (time := clock.time(text)) is not None:
-                moment.now = time
+                if HOUR_MS / 2 < moment.now - moment.set_back - time < HOUR_MS + CLOCKS_MS:
+                    moment.set_back += HOUR_MS
+                moment.now = time + moment.set_back
             if reader := self._now.readers.get(logger):
                 reader(text, message)
 

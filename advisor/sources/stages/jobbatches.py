@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from advisor.batches.arrays import Members
 from advisor.facts.inspection import sink_kind, source_kind
 from advisor.metrics.flow import folders_of, lies_in
-from advisor.sources.stages.loggedjobs import BEGINNING, LOST, LoggedJob, Named, Place
+from advisor.sources.stages.loggedjobs import BEGINNING, CLOCKS_MS, HOUR_MS, LOST, LoggedJob, Named, Place
 from advisor.sources.stages.plans import ROWS
 from advisor.stages import LISTING, VACUUM, Attempt, Batch, Job, Note, Work
 
@@ -30,12 +30,10 @@ _OF_FILES = frozenset({"file", "delta", "auto_loader", "other"})
 """Kinds of sources that may read files."""
 _QUARTER_MS = 900_000
 """Zones differ by quarters of an hour."""
-_HOUR_MS, _STEADY = 3_600_000, 2
-"""By how much a zone's clock is put forward for summer, and how many batches behind each other have to show it."""
+_STEADY = 2
+"""How many batches behind each other have to show a clock that is put forward for summer."""
 _SEVERAL = 3
 """Before so many batches a thread has to start a job: the first one's may be of before the query."""
-_CLOCKS_MS = 1_000
-"""By how much a line may precede its event; a job that ended before its batch began does not belong to it."""
 
 
 def settle(
@@ -52,24 +50,26 @@ def settle(
         if (event := events.of(job.place, job.named)) and id(job) not in others:
             by_batch.setdefault(event.batch, (event, []))[1].append(job)
     zones = dict(zip(by_batch, _zones([*by_batch.values()]), strict=True)) if work.clock and shift else {}
-    last = next(reversed(zones.values()), 0.0)
+    last = next(reversed(zones.values()), (0.0, 0.0))
     work.strangers += [job for job in jobs if id(job) in others or not (job.named or events.of(job.place, None))]
+    moved: dict[int, float] = {}
     for event, members in by_batch.values():
-        zone = zones.get(event.batch, last)
-        since, until = event.begin - zone - _CLOCKS_MS, event.end - zone + _HOUR_MS / 2
-        own = [job for job in members if not work.clock or (_ended(job) > since and job.start < until)]
+        moved |= {id(job): _zone(_ended(job), event, *zones.get(event.batch, last)) for job in members}
+        own = [job for job in members if not work.clock or _ended(job) + moved[id(job)] > event.begin - CLOCKS_MS]
+        if work.clock and any(job.start + moved[id(job)] > event.end + HOUR_MS / 2 for job in own):
+            own = []  # the clock was put forward, and no later batch shows it
         for job in own:
             job.batch = event.batch
         _settle_batch(event, own)
     for place, note in notes:
         event = events.of(place, None)
         if event and not (others and note.trace):
-            work.notes.append(note._replace(batch=event.batch, time=note.time + zones.get(event.batch, last)))
+            time = note.time + _zone(note.time, event, *zones.get(event.batch, last))
+            work.notes.append(note._replace(batch=event.batch, time=time))
     for job in jobs:  # attempts know their jobs: as a cycle they would keep their memory for long
         job.attempts, job.leaves = [], []
-    if any(zones.values()):
-        moved = {id(job): zones[batch] for batch, (_, members) in by_batch.items() for job in members}
-        work.move(lambda job: moved.get(id(job), last))
+    if any(moved.values()):
+        work.move(lambda job: moved.get(id(job), last[0]))
 
 
 def name_batches(jobs: Iterable[Job], events_of: Callable[[], Events]) -> None:
@@ -165,16 +165,29 @@ def _settle_state(event: Event, attempts: Sequence[Attempt], leaves: set[int]) -
         attempt.numbers.update({name: ms * share for name, ms in event.sums.items()})
 
 
-def _zones(batches: Sequence[tuple[Event, list[LoggedJob]]]) -> Iterator[float]:
-    """Yield for each batch what turns the log's clock into UTC, ms: jobs end before its trigger does, in summer too."""
+def _zones(batches: Sequence[tuple[Event, list[LoggedJob]]]) -> Iterator[tuple[float, float]]:
+    """Yield for each batch what turns the log's clock into UTC, ms, and what did so in the batch before.
+
+    Jobs end before their batch's trigger does, in summer too.
+    """
     ends = [max(map(_ended, jobs)) for _, jobs in batches]
     off = [round((event.end - end) / _QUARTER_MS) * _QUARTER_MS for (event, _), end in zip(batches, ends, strict=True)]
     zone = float(np.percentile(off, 50, method="lower")) if off else 0.0
     for at, ((event, _), end) in enumerate(zip(batches, ends, strict=True)):
-        fits = event.begin - _CLOCKS_MS < end + zone < event.end + _CLOCKS_MS
-        if not fits and abs(off[at] - zone) == _HOUR_MS and off[at : at + _STEADY] == [off[at]] * _STEADY:
+        before, steady = zone, off[at : at + _STEADY] == [off[at]] * _STEADY
+        if steady and abs(off[at] - zone) == HOUR_MS and not _lies_in(event, end + zone):
             zone = off[at]
-        yield zone
+        yield zone, before
+
+
+def _zone(time: float, event: Event, zone: float, before: float) -> float:
+    """Return the zone of a time in a batch: the one before, if the clock was put forward behind it."""
+    early = time + zone <= event.begin - CLOCKS_MS
+    return before if early and _lies_in(event, time + before) else zone
+
+
+def _lies_in(event: Event, time: float) -> bool:
+    return event.begin - CLOCKS_MS < time < event.end + CLOCKS_MS
 
 
 def _ended(job: LoggedJob) -> float:

@@ -18,6 +18,8 @@ Named = tuple[str, int]
 """(beginning of a query's id, batch), where a line names them."""
 LOST = 2048
 """Behind so many others a job that has not ended will not: the line is lost."""
+HOUR_MS, CLOCKS_MS = 3_600_000, 1_000
+"""By how much a zone's clock is put forward for summer, and by how much a line may precede what it follows."""
 OPEN = (1 << 63) - 1
 """The end of an attempt that has not ended."""
 
@@ -31,6 +33,8 @@ class Moment:
     place: Place = BEGINNING
     now: float = 0.0
     """The line's time; where the log's clock knows only seconds, the sum of the lengths that lines gave."""
+    set_back: float = 0.0
+    """By how much the clock was set back so far, ms: `now` goes on."""
     fine: bool = False
     """Whether the log's clock knows milliseconds."""
     utc: bool = False

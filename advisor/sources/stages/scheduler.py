@@ -16,7 +16,7 @@ import numpy as np
 
 from advisor.metrics.flow import folder
 from advisor.redaction import redact
-from advisor.sources.stages.loggedjobs import LoggedJob, LoggedStage, Moment, Named, OpenJobs
+from advisor.sources.stages.loggedjobs import HOUR_MS, LoggedJob, LoggedStage, Moment, Named, OpenJobs
 from advisor.sources.stages.slotwaits import SlotWaits, least_slots
 from advisor.stages import (
     DELTA_COMMAND,
@@ -306,7 +306,8 @@ class Scheduler:
         moment = self._moment
         if moment.fine:
             job.end = moment.now
-            job.start = moment.now - ms
+            if job.end - ms < job.start + HOUR_MS / 2:  # else the clock was put forward since then
+                job.start = job.end - ms
         else:
             job.end = max(job.start + ms, job.now)
             moment.now = max(moment.now, job.end)
