@@ -18,7 +18,6 @@ from advisor.sources.sightings.stretches import Memory, SecondLook
 from advisor.sources.stages.stagetables import StageTables
 
 _HEAD = 16 << 10
-A_PIECE = "a piece of an event: it holds no durations"
 
 
 class Scan:
@@ -133,7 +132,7 @@ class Scan:
     def _finish(self, window: Stretch) -> None:
         if self._format and not self._format.tells and not self.harvest.anything:  # an event log is no pasted text
             if (piece := records.piece(window.buffer)) >= 0:
-                records.keep_early(window.buffer, 0, len(window.buffer), piece, A_PIECE, self.harvest)
+                records.keep_early(window.buffer, 0, len(window.buffer), piece, records.A_PIECE, self.harvest)
             if self._look and not window.base and len(window.buffer) <= LONGEST and not self.harvest.anything:
                 text = bytes(window.buffer[:]).decode("utf-8", "replace")
                 self.pasted_error = sight_stack_trace(text, log=self._log, file=self.harvest.file)

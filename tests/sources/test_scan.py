@@ -45,6 +45,9 @@ NO_EVENTS = {
         '{\n  "message" : "Processing new data",\n  "isDataAvailable" : true,\n  "isTriggerActive" : true\n}',
         '{"orders":{"0":15}}',
     ),
+    "JSON of a program's own": (
+        '{"numInputRows" : 5, "runId" : "a"}', '{\n "batchId" : 5,\n "sources" : [{"numInputRows" : 5}]\n}',
+    ),
     "a key of progress in prose": ("the durationMs of a trigger, see 'durationMs' in the docs",),
     "falling behind": (
         "26/03/01 02:00:01 WARN ProcessingTimeExecutor: Current batch is falling behind. The trigger interval is 500} "
@@ -121,6 +124,14 @@ def test_a_line_that_begins_as_progress_and_is_no_json_is_broken(line: str, brok
     first, _, third = made()
     found = scanned(a_log(compact(first), line, compact(third)))
     assert (found.batch_ids, len(found.broken)) == ([10, 12], broken)
+
+
+@pytest.mark.parametrize("form", [lambda event: MADE + pretty(event), pretty, compact])
+@pytest.mark.parametrize("key", ["addBatch", "commitTimeMs", "sources", "numOutputRows"])
+def test_a_file_that_begins_in_a_record_behind_its_durations(form: Callable[[dict[str, Any]], str], key: str) -> None:
+    first, second, third = map(form, made())
+    found = scanned(a_log(first[first.index(key) :], f"{HEADER}Committed offsets", second, third))
+    assert (found.batch_ids, len(found.broken)) == ([11, 12], 1)
 
 
 def with_lines_of_others(event: str) -> str:

@@ -23,7 +23,7 @@ from advisor.sources.harvest import Buffer, Harvest, find
 LONGEST_EVENT = 32 << 20
 """Bytes of one event; a thousand Kafka partitions make a tenth of a megabyte."""
 LONGEST_PIECE = 1 << 20
-CUT_OFF = "cut off: its braces do not close"
+A_PIECE, CUT_OFF = "a piece of an event: it holds no durations", "cut off: its braces do not close"
 _REACH = 256 << 10
 """Bytes before and behind its key in which a record that is not whole is read."""
 _ANCHORS_INSIDE = 8
@@ -40,9 +40,11 @@ _OF_STATE = b"stateOperators"
 _ANCHOR = re.compile(rb"durationM(?:s|illis)(?=\\*[\"'](?!\s{0,9}[\])])|\s?[:=]\s?\{)")
 """What asks for the key, as `lastProgress["durationMs"]`, is code."""
 _HEAD = re.compile(rb"""\{[\s#/*|]*["']id["']\s*:""")
+_BEGINS = re.compile(rb"""made progress:|\\*["']id\\*["']\s*:""")
 _KEY = re.compile(rb"""\w+\\*["']?""")
 # No repetition inside a repetition of the same bytes: a quote that never closes would take exponential time.
 _TOKEN = re.compile(rb"""[{}]|"[^"\\\n]*(?:\\.[^"\\\n]*)*"?|(?<=[{\[,:( u])'[^'\\\n]*(?:\\.[^'\\\n]*)*'""", re.DOTALL)
+_OF_A_TAIL = re.compile(rb"stateOperators|num(?:Input|Output)Rows|RowsPerSecond|triggerExecution")
 _PIECE = re.compile(
     rb"(?<!\\)\\*[\"'](?:(stateOperators|numInputRows|runId|triggerExecution)\\*[\"']\s*:|(batchId)\\*[\"']\s*:\s*\d)"
 )
@@ -216,6 +218,16 @@ def event_keys(buffer: Buffer, begin: int, end: int) -> Iterator[int]:
         if _ANCHOR.match(buffer[at : at + 40]):
             yield at
         at = buffer.find(_WORD, at + 1, end)
+
+
+def keep_tail(buffer: Buffer, harvest: Harvest) -> None:
+    """Keep what stands at a file's beginning of an event whose durations are lost: it closes more than it opens."""
+    head = buffer[:LONGEST_PIECE]
+    following = _BEGINS.search(head)
+    text = head[: head.rfind(b"\n", 0, following.start()) + 1].rstrip().rstrip(b"[{") if following else b""
+    closes = text.count(b"}") > text.count(b"{") and _WORD not in text and _RUN_KEY not in text
+    if closes and (found := _OF_A_TAIL.search(text)):
+        keep_early(buffer, 0, len(text), found.start(), A_PIECE, harvest)
 
 
 def piece(buffer: Buffer) -> int:

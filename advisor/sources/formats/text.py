@@ -20,6 +20,8 @@ _CLOCK = re.compile(
 
 def read(buffer: Buffer, begin: int, final: bool, harvest: Harvest) -> int:
     """Harvest a text: what is read depends on no marker, but with some of them it is read faster."""
+    if begin == harvest.base == 0 and not harvest.anything:
+        records.keep_tail(buffer, harvest)
     harvest.marked = harvest.marked or driverlog.marks_events(buffer, begin)
     if not harvest.marked:
         resume = records.read(buffer, begin, final, harvest)
