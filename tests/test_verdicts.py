@@ -23,6 +23,7 @@ from advisor.sources.sightings.plan import read_physical_plan
 from advisor.sources.sightings.region import sight
 from advisor.views.terminal import report_as_text
 from tests.made import events, window
+from tests.test_metrics import topic
 from tests.views.reports import ASYNC, advice
 
 QUICK = {"triggerExecution": 330, "addBatch": 254, "walCommit": 30, "commitOffsets": 30, "numInputRows": 500}
@@ -320,3 +321,15 @@ def test_the_gap_to_the_first_batch_of_all_is_no_wait(first: dict[str, Any], kno
     trigger = "processing_time" if "interval_ms" in first else "unspecified"
     found = window([row], **first, trigger=trigger, trigger_interval_ms=first.get("interval_ms"))
     assert isinstance(measure(found, "record_latency_ms", "p50"), Estimate) is known
+
+
+@pytest.mark.parametrize(
+    ("waits", "words"),
+    [(20_000, "KEEPS UP"), (20_000, "is gone in 4.4 s at"), (20_000, "falls, gone in 4.4 s"), (2_000_000, "BEHIND")],
+)
+def test_a_backlog_that_is_soon_gone_is_no_trouble(tmp_path: Path, waits: int, words: str) -> None:
+    row = {"triggerExecution": 300, "addBatch": 200, "numInputRows": 900}
+    rows = [row | {"sources": [topic(900, 900 * at, waits - 900 * at)]} for at in range(1, 21)]
+    (tmp_path / "p.json").write_text("\n".join(map(json.dumps, events(rows, interval_ms=2000))))
+    report = advisor.analyze(tmp_path / "p.json", set=["trigger_interval_ms=2000"]).typed
+    assert words in " ".join(report_as_text(report).split())

@@ -163,9 +163,17 @@ def backlog_wait_ms(window: Window) -> float:
 
 @window_metric("ratio", "count", label="batches that the query is behind")
 def backlog_batches(window: Window) -> float | Missing:
-    """The backlog's age over the mean time between two batches: how many of them the query is behind."""
-    wait, interval = needed(backlog_wait_ms(window)), mean(window.batches["interval_ms"])
+    """The backlog's age, at the end where it falls, over the mean time between two batches."""
+    wait, interval = needed(backlog_now_ms(window)), mean(window.batches["interval_ms"])
     return wait.safe / interval if interval > 0 else Missing("the time between batches is not known")
+
+
+@window_metric("ms", time="latency", label="the age of the backlog")
+def backlog_now_ms(window: Window) -> float | Estimate | Missing:
+    """The backlog's age: of the last batch where it falls from batch to batch, else the median."""
+    slope = backlog_trend_ms_per_minute(window)
+    falls = isinstance(slope, Estimate) and slope.safe < 0
+    return float(known(needed(backlog_ms(window)))[-1]) if falls else backlog_wait_ms(window)
 
 
 @window_metric("ratio", "count", label="batches of work that wait in the source")
@@ -183,7 +191,7 @@ def waiting_batches(window: Window) -> float | Estimate | Missing:
 @window_metric("ms", time="latency", label="the wait in the source")
 def waiting_ms(window: Window) -> float | Estimate | Missing:
     """What a record waits in the source: the backlog's age, else as long as the batches that wait take."""
-    age, waiting = backlog_wait_ms(window), waiting_batches(window)
+    age, waiting = backlog_now_ms(window), waiting_batches(window)
     if isinstance(age, Estimate) or isinstance(waiting, Missing):
         return age
     return waiting.safe * median(window.batches["trigger_execution_ms"])
@@ -208,6 +216,20 @@ def catch_up_ms(window: Window) -> Estimate | Missing:
         return Missing("the backlog does not shrink")
     low, value, high = (-60_000 * float(now[0]) / pace if pace < 0 else math.inf for pace in slope.ends)
     return Estimate(low, value, high)
+
+
+@window_metric("ms", time="latency", label="the time for which rows still wait")
+def backlog_lasts_ms(window: Window) -> float:
+    """How long rows still wait in the source: until the backlog is gone, without end where it does not fall."""
+    gone = catch_up_ms(window)
+    return gone.safe if isinstance(gone, Estimate) else math.inf
+
+
+@window_metric("rows", "count", label="rows by which the backlog falls with each batch")
+def worked_off_per_batch(window: Window) -> float | Missing:
+    """Rows by which the backlog falls from one batch to the next (mean)."""
+    came = arriving(window)
+    return NO_BACKLOG if came is None else round(mean(rows_taken(window)[1:]) - came)
 
 
 @window_metric("rows", "count", label="rows that a batch takes")

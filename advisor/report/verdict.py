@@ -84,6 +84,8 @@ def _keeps_up(judged: Judged, loss: Loss | None, unopened: bool) -> Calm | None:
     none = f"none of {len(window):,} leaves rows behind"
     if no_rows or _outlast(window.batches, interval).any():
         none = f"behind {int(leaves_a_pause(window).sum()):,} of {len(window):,} it waits for new rows"
+    if (left := sure(window, "catch_up_ms")) > 0:
+        none = f"what waits in its source is gone in {milliseconds(left)} at this pace"
     says = f"The query keeps up: a typical batch takes {typical}{p99}, and {none}."
     return Calm(says=says + waits, closest=closest(judgement.passed))
 
