@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 
 import numpy as np
@@ -137,17 +138,25 @@ def driver_gaps_ms(window: Window) -> np.ndarray | Missing:
     return np.sum(known, axis=0) if known else NOT_SEEN
 
 
-@batch_metric("ms", phases=("add_batch_ms",), inside=True, label="the driver after the last job", share=True)
-def driver_after_ms(window: Window) -> np.ndarray | Missing:
-    """What the driver does in addBatch after its last job: code behind the last action, or the commit of a write."""
-    found = of_jobs(window, "driver_after_ms")
-    return BY_SECONDS if found is NOT_TOLD else found
+@bounded_metric("ms", phases=("add_batch_ms",), inside=True, label="the driver after the last job", share=True)
+def driver_after_ms(window: Window) -> Batchwise | Missing:
+    """What the driver does in addBatch after its last job: code behind the last action, or the commit of a write.
+
+    A clock of seconds cuts up to a second off both its ends: within two standard errors of the mean of half of the
+    batches, or a second where a trigger's interval may cut off as much each time.
+    """
+    found, since = of_jobs(window, "driver_after_ms"), of_jobs(window, "since_last_stage_ms")
+    if found is not NOT_TOLD or isinstance(since, Missing) or window.facts.value("slots_shared"):
+        return BY_SECONDS if found is NOT_TOLD else found
+    error = 1000.0 if window.facts.fixed_interval_ms else min(1000.0, 2 * 1000 / math.sqrt(6 * len(window) / 2))
+    return Bounds(np.clip(since - error, 0, needed(driver_gaps_ms(window))), since + error)
 
 
-@batch_metric("share", "count", inside=True, label="the part of the driver's own time that comes after the last job")
-def driver_after_of_gaps(window: Window) -> np.ndarray:
+@bounded_metric("share", "count", inside=True, label="the part of the driver's own time that comes after the last job")
+def driver_after_of_gaps(window: Window) -> Batchwise:
     """What the driver does after the last job, over all that it does outside of jobs."""
-    return needed(driver_after_ms(window)) / above_zero(needed(driver_gaps_ms(window)))
+    after, gaps = needed(driver_after_ms(window)), above_zero(needed(driver_gaps_ms(window)))
+    return Bounds(after.low / gaps, np.minimum(after.high / gaps, 1)) if isinstance(after, Bounds) else after / gaps
 
 
 @batch_metric("share", "count", inside=True, label="the part of the driver's own time that comes before the first job")

@@ -157,6 +157,7 @@ PART_COLUMNS: tuple[Column, ...] = (
     _ms("writing_ms", "tasks writing files: from the first one on, or once their rows are sorted, if shown", "wall"),
     _count("files_read", "files of the batch, by the log of a file source"),
     _ms("log_compaction_ms", "a file sink writing the list of all its files again, as far as the clock shows", "wall"),
+    _ms("since_last_stage_ms", "from its last stage's end to the commit log, by a clock of seconds", "wall"),
     _count("kafka_polls", "polls of Kafka's consumers"),
     _ms("kafka_poll_ms", "Kafka's consumers polling, summed over tasks", "task"),
     Column("traces", _TEXTS, "", "what it does besides: each name of rules/traces.yaml, number and path", "nested"),
@@ -166,7 +167,10 @@ PART_COLUMNS: tuple[Column, ...] = (
 
 COUNTED_BY_LINES = ("code_generated_ms", "code_too_long", "code_refused", "commit_retries", "writes")
 """Columns from lines of a driver's log: 0 without such a line."""
-SELDOM_IN_LINES = ("files_written", "bytes_written", "files_read", "log_compaction_ms", "kafka_polls", "kafka_poll_ms")
+SELDOM_IN_LINES = (
+    *("files_written", "bytes_written", "files_read", "log_compaction_ms"),
+    *("since_last_stage_ms", "kafka_polls", "kafka_poll_ms"),
+)
 """What is not known without such a line: consumers may write to the executors' logs, few sources read files, and few
 sinks tell what they wrote."""
 BY_LINES = (*COUNTED_BY_LINES, *SELDOM_IN_LINES, "writing_ms")

@@ -93,6 +93,8 @@ def test_both_logs_of_one_run_say_the_same() -> None:
     around = expected[["driver_before_ms", "driver_between_ms", "driver_after_ms"]].sum(axis=1)
     told = found[["driver_ms", "planning_ms"]].sum(axis=1)
     assert told.sum() == pytest.approx(around.sum(), rel=0.05)
+    since = found["since_last_stage_ms"] - expected["driver_after_ms"].to_numpy()
+    assert since.abs().max() < 1100 and abs(since.mean()) < 100  # a clock of seconds: each way less than one off
     assert found["state_commit_ms"].sum() == pytest.approx(expected["state_commit_ms"].sum(), rel=0.05)
 
 

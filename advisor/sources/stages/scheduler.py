@@ -156,6 +156,8 @@ class Scheduler:
         """The last line of a Python worker that may be of several busy stages, or of several open ones."""
         self._waits = SlotWaits()
         self._marked, self._marked_ms = begun, 0.0
+        self.ended = b""
+        """The line of the last stage that ended."""
 
     @property
     def idle(self) -> bool:
@@ -247,6 +249,7 @@ class Scheduler:
 
     def _stage_ends(self, found: Found) -> None:
         last, number, failed, length, unit = found.groups()
+        self.ended = found.string
         stage = int(number)
         one = self._stages.pop(stage, None)
         if one is None:

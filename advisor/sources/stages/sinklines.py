@@ -38,6 +38,12 @@ Reader = Callable[[bytes, int], None]
 """Reads a line; the number is where its message begins."""
 
 
+def _second(line: bytes) -> float:
+    """Return the second of the hour in which a line was written; NaN without a clock."""
+    found = _CLOCK.search(line)
+    return 60 * int(found[1]) + int(found[2]) if found else nan
+
+
 class Notes:
     """Reads these lines; each may become a note."""
 
@@ -124,8 +130,7 @@ class Notes:
     def _opens(self, line: bytes, message: int) -> None:
         """Count a file that a task begins to write; in local mode the lines of tasks stand in the log."""
         if line.startswith(b"ParquetRecordWriter", message):
-            found = _CLOCK.search(line, 0, message)
-            self._opened.append(60 * int(found[1]) + int(found[2]) if found else nan)
+            self._opened.append(_second(line[:message]))
 
     def _commits_files(self, line: bytes, message: int) -> None:
         """Note the files that tasks began before a file sink commits its batch, and from the first to the last one."""
@@ -140,6 +145,9 @@ class Notes:
         moment = self._moment
         if b"/offsets/" in line:  # the next batch begins
             self._delta.committed = False
+        elif b"/commits/" in line and line.startswith(b"Writ", message) and not moment.fine:
+            since = (_second(line[:message]) - _second(self._scheduler.ended)) % 3600
+            self._note("since_last_stage_ms", 1000.0 * since)
         if not moment.fine or b".compact" not in line or not (compacted := _COMPACTED.match(line, message)):
             return
         if compacted[1]:
