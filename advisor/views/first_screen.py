@@ -205,7 +205,7 @@ def batch_headroom_lag(query: QueryEntry) -> str:
     if lag.typical is not None:
         moving = _moving(query.trend.backlog_rows, lambda value: f"{text.count(value)} rows")
         gone = query.metric("catch_up_ms").value
-        moving = moving if gone is None else f"; falls, gone in {text.ms(gone)}"
+        moving = f"; falls, gone in {text.ms(gone)}" if isinstance(gone, float) else moving
         rows = f"{text.count(lag.typical)} rows{moving}"
     else:
         rows = "not known" if furthest is None else f"at least {text.count(furthest)} rows"
