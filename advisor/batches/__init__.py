@@ -6,9 +6,3 @@ from advisor.batches.offsets import kafka_offsets
 from advisor.batches.reading import TABLES, Broken, Doing, Overrun, Reading, deduplicate, table_of_sightings, to_pandas
 from advisor.batches.rows import FRESH_EVENTS, Chunks, build, instants
 from advisor.batches.runs import Batches, Inside, RunBatches
-
-__all__ = [
-    "COLUMNS", "FRESH_EVENTS", "PHASES", "SCHEMA", "SIGHTINGS", "TABLES", "Batches", "Broken", "Chunks", "Columns",
-    "Doing", "Inside", "Overrun", "Reading", "RunBatches", "all_lack", "build", "deduplicate", "instant", "instants",
-    "kafka_offsets", "lacks", "rows_of", "table_of_sightings", "to_pandas", "whole_seconds",
-]  # fmt: skip

@@ -19,9 +19,3 @@ from advisor.catalogue.load import (
 from advisor.catalogue.reference import reference
 from advisor.catalogue.rule import Rule
 from advisor.catalogue.step import Change, Saves, Stage, Step
-
-__all__ = [
-    "Catalogue", "Change", "Condition", "Example", "Rule", "Saves", "Stage", "Step", "clue_alone", "clues", "doing_of",
-    "late_batches", "load", "ranking", "reference", "rules_directory", "rules_to_judge_by", "runs_of", "silence",
-    "waits",
-]  # fmt: skip

@@ -4,5 +4,3 @@ from advisor.checkpoint.describe import describe
 from advisor.checkpoint.facts import with_checkpoint
 from advisor.checkpoint.read import Seen, read
 from advisor.checkpoint.record import Checkpoint
-
-__all__ = ["Checkpoint", "Seen", "describe", "read", "with_checkpoint"]

@@ -6,5 +6,3 @@ from advisor.cluster.judging import WHOLE, Shape
 from advisor.cluster.saving import Table
 from advisor.cluster.session import described, session
 from advisor.cluster.tablefolder import refuse_place
-
-__all__ = ["WHOLE", "Shape", "Table", "described", "judge", "read", "refuse", "refuse_place", "session"]

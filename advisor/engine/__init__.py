@@ -2,5 +2,3 @@
 
 from advisor.contract import Advice, Finding, Silenced, Skipped
 from advisor.engine.judge import Judgement, judge, judge_rule
-
-__all__ = ["Advice", "Finding", "Judgement", "Silenced", "Skipped", "judge", "judge_rule"]

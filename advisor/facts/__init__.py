@@ -25,10 +25,3 @@ from advisor.facts.versions import (
     version_numbers,
 )
 from advisor.vocabulary import CONF
-
-__all__ = [
-    "APPLICATION_STARTS", "CONF", "EXECUTOR", "FACTS", "LATE_BATCH", "ORIGINS", "Fact", "Facts", "Known", "Sighting",
-    "check_value", "conf_number", "fact_named", "from_conf", "from_confs", "from_file_options", "from_reader_options",
-    "from_writer_options", "in_order", "is_older", "is_version", "may_be_spark", "parse_user_fact", "platform_of",
-    "read_value", "same_version", "settle", "value_in_words", "version_at_least", "version_in_words", "version_numbers",
-]  # fmt: skip

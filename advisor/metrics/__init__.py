@@ -3,8 +3,3 @@
 from advisor.metrics.index import ALL, METRICS, label, measure, measured, named, remember_typical, statistics, sure
 from advisor.metrics.metric import STATS, AnyMetric, Estimate, Quantiles
 from advisor.metrics.missing import Missing
-
-__all__ = [
-    "ALL", "METRICS", "STATS", "AnyMetric", "Estimate", "Missing", "Quantiles", "label", "measure", "measured",
-    "named", "remember_typical", "statistics", "sure",
-]  # fmt: skip

@@ -3,8 +3,3 @@
 from advisor.progress.decoding import UNUSUAL, decode_usual, from_object
 from advisor.progress.partial import FROM_UI, INPUT_RATE, PARTS, UNNAMED, Partial, decode
 from advisor.progress.shapes import Broken, Progress
-
-__all__ = [
-    "FROM_UI", "INPUT_RATE", "PARTS", "UNNAMED", "UNUSUAL", "Broken", "Partial", "Progress", "decode", "decode_usual",
-    "from_object",
-]  # fmt: skip

@@ -2,5 +2,3 @@
 
 from advisor.report.assemble import assemble
 from advisor.report.runs import Asked
-
-__all__ = ["Asked", "assemble"]

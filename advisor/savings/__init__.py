@@ -2,5 +2,3 @@
 
 from advisor.savings.promise import exclude, in_common, made_at_once, promise, sets
 from advisor.savings.saving import per_batch, per_record, saves_in
-
-__all__ = ["exclude", "in_common", "made_at_once", "per_batch", "per_record", "promise", "saves_in", "sets"]

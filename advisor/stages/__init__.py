@@ -17,10 +17,3 @@ from advisor.stages.jobs import SUMS, Attempt, Batch, Job, Note, Numbers
 from advisor.stages.tables import Rows, best, tables
 from advisor.stages.tasks import FAILED, KILLED, LOCALITIES, SPECULATIVE
 from advisor.stages.work import Work
-
-__all__ = [
-    "BATCH_PARTS", "DELTA_COMMAND", "FAILED", "FILE_CHOICE", "KILLED", "LISTING", "LOCALITIES", "LOG_CHECKPOINT",
-    "MERGE", "PARTS", "PART_COLUMNS", "PYTHON_RDD", "SCHEMAS", "SPECULATIVE", "STAGES", "STAGE_COLUMNS", "SUMS",
-    "VACUUM", "Attempt", "Batch", "Job", "Note", "Numbers", "Rows", "Triggers", "Work", "best", "kind_of", "streams",
-    "tables",
-]  # fmt: skip

@@ -2,5 +2,3 @@
 
 from advisor.views.charts.chart import Chart, can_draw, drawn, library
 from advisor.views.charts.overtime import charts
-
-__all__ = ["Chart", "can_draw", "charts", "drawn", "library"]
