@@ -553,6 +553,15 @@ def test_an_answer_that_is_none_is_named_and_costs_no_batch(
     assert form == "json" or "batches, read from the UI, 1 not readable" in done.stdout.partition("\n")[0]
 
 
+def test_a_page_that_is_cut_off_is_named_and_costs_no_other(made: dict[str, Any]) -> None:
+    path, *_ = (path for path in made["answers"] if "statistics" in path)
+    page = made["answers"][path].partition(pages.HEADING)
+    with serving(made["answers"] | {path: "".join(page[:2])}) as driver:
+        found = files.read([driver.address])
+    assert ["cut off before its batches" in one.reason for one in found.broken] == [True]
+    assert 0 < found.events < len(made["progress"])
+
+
 def test_pages_that_are_not_sparks_are_one_line(made: dict[str, Any]) -> None:
     answers = made["answers"] | {path: _a_long_batch(body) for path, body in made["answers"].items() if "stat" in path}
     with serving(answers) as driver:
@@ -881,7 +890,7 @@ class TestWatching:
 
     def test_a_driver_without_a_batch_is_shown_at_once(self, answers: dict[str, Any]) -> None:
         for path in [path for path in answers if "statistics" in path]:
-            answers[path] = "<h3>Streaming Query Statistics</h3>"
+            answers[path] = "<h3>Streaming Query Statistics</h3><b>No visualization information available.</b>"
         with serving(answers) as served:
             steps = advisor.api.follow(served.address)
             first = next(steps)

@@ -121,7 +121,11 @@ class Driver:
         self._meet()
         runs = self._runs()
         self.there = True
-        shown, seen = {run.run_id: self._shown(run) for run in runs}, self._seen
+        shown, seen = dict[str, list[Event]](), self._seen
+        for run in runs:
+            with self._going_on():
+                page = self._page(f"{pages.STATISTICS}{run.run_id}", pages.HEADING)
+                shown[run.run_id] = pages.events(page, run)
         new = [one for run, all in shown.items() for one in all if one["timestamp"] not in seen.get(run, ())]
         unknown = [run for run in runs if run.run_id not in self._learned]
         again, executions = self._bare, dict[int, Execution]()
@@ -244,10 +248,6 @@ class Driver:
         words = [redact(" ".join((job.description or job.name).split())[:80]) for job in running[:3]]
         instead = f"running: {', '.join(words)}" if words else "no job is running"
         return f"the application '{called}' has no streaming query; {instead}", "give the driver that runs the query"
-
-    def _shown(self, run: Listed) -> list[Event]:
-        """Return the batches that the page of a run shows."""
-        return pages.events(self._page(f"{pages.STATISTICS}{run.run_id}", pages.HEADING), run)
 
     def _executions(self, all: bool) -> dict[int, Execution]:
         """Return the SQL executions that Spark holds by their place, without plans and nodes; or the last of them."""

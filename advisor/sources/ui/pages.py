@@ -18,6 +18,7 @@ STATISTICS: Final = "StreamingQuery/statistics/?id="
 _TAG: Final = re.compile(r"<[^<>]*>")
 _RUN: Final = re.compile(r"statistics/?\?id=([0-9a-f-]{36})")
 _NAMELESS: Final = "<no name>"
+_NO_BATCH: Final = "No visualization information available"
 _TIMELINE: Final = re.compile(r"drawTimeline\(\s*['\"]#([\w-]+)-timeline['\"],\s*(\w+)")
 _AREA: Final = re.compile(r"drawAreaStack\(\s*['\"]#duration-area-stack['\"],\s*\w+,\s*(\w+)")
 _NUMBERED: Final = re.compile(r"\btimeTipStrings\[(\d{1,15})\] = ['\"]batch (-?\d{1,18}) ")
@@ -95,6 +96,8 @@ def events(page: str, run: Listed) -> list[Event]:
     phases = [*map(_phases, _members(arrays.get(area[1]) if area else None))]
     if len(phases) != len(starts):
         raise ValueError(f"{len(starts)} batches and the phases of {len(phases)}")
+    if page and not area and _NO_BATCH not in page:
+        raise ValueError("a query's page is cut off before its batches")
     return [_event(run, start, numbers.get(start), lines, ms) for start, ms in zip(starts, phases, strict=True)]
 
 
