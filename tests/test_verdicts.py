@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gzip
 import json
 import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from msgspec.structs import replace
 
 import advisor
+from advisor.catalogue.traces import done_besides
 from advisor.contract import Promise
 from advisor.facts import Known
 from advisor.metrics import Estimate, measure
@@ -333,3 +336,16 @@ def test_a_backlog_that_is_soon_gone_is_no_trouble(tmp_path: Path, waits: int, w
     (tmp_path / "p.json").write_text("\n".join(map(json.dumps, events(rows, interval_ms=2000))))
     report = advisor.analyze(tmp_path / "p.json", set=["trigger_interval_ms=2000"]).typed
     assert words in " ".join(report_as_text(report).split())
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [([], "/b (3 files)"), (["table_ms 950 /c"], "/c"), (["table_ms 950"], None)],
+    ids=["of two tables", "of three", "the longest is not known"],
+)
+def test_of_several_tables_the_one_that_takes_longest_is_named(more: list[str], told: str | None) -> None:
+    shown = window([QUICK] * 4)
+    traces = ["reads_files 40 /a", "reads_files 3 /b", "table_ms 80 /a", "table_ms 900 /b", *more]
+    batches = shown.batches.having(traces=np.array([", ".join(traces)] * 4, object))
+    found = done_besides(dataclasses.replace(shown, batches=batches)).get("longest_table")
+    assert (found and found.value) == told

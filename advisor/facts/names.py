@@ -41,6 +41,8 @@ class Fact:
     values: tuple[str, ...] = ()
     unit: str = ""
     minimum: float | None = None
+    maximum: float | None = None
+    """What Spark, Parquet or Kafka take at most."""
     nullable: bool = False
     """Whether None ("seen, and there is none") is a value."""
     scope: Scope = "query"
@@ -67,6 +69,7 @@ class Fact:
         return order.index(origin) if origin in order else len(order) + ORIGINS.index(origin)
 
 
+_INT: Final = 2**31 - 1
 LATE_BATCH: Final = "late_batch"
 """The content of a line about falling behind: [interval, time spent] in ms. By itself it is no fact of a run."""
 
@@ -145,19 +148,19 @@ _FACTS = (
     Fact("max_files_per_trigger", "int", "maxFilesPerTrigger of the source", "printed options", _ASKED, unit="files",
          minimum=1, nullable=True),
     Fact("kafka_fetch_max_wait_ms", "int", "kafka.fetch.max.wait.ms of the Kafka source; Kafka's own default is 500",
-         "settings that Kafka's consumers print", _ASKED, unit="ms", minimum=0),
+         "settings that Kafka's consumers print", _ASKED, unit="ms", minimum=0, maximum=_INT),
     Fact("kafka_fetch_min_bytes", "int", "kafka.fetch.min.bytes of the Kafka source; Kafka's own default is 1",
-         "settings that Kafka's consumers print", _ASKED, unit="bytes", minimum=0),
+         "settings that Kafka's consumers print", _ASKED, unit="bytes", minimum=0, maximum=_INT),
     Fact("kafka_max_poll_records", "int", "kafka.max.poll.records of the Kafka source; Kafka's own default is 500",
-         "settings that Kafka's consumers print", _ASKED, unit="rows", minimum=1),
+         "settings that Kafka's consumers print", _ASKED, unit="rows", minimum=1, maximum=_INT),
     Fact("kafka_batch_size", "int", "kafka.batch.size of the Kafka sink; Kafka's own default is 16,384",
-         "settings that Kafka's producers print", _ASKED, unit="bytes", minimum=0),
+         "settings that Kafka's producers print", _ASKED, unit="bytes", minimum=0, maximum=_INT),
     Fact("writes_delta", "bool", "the query writes a Delta table, by Delta's sink or in foreachBatch",
          "progress, lines of Delta's commits", ("log", "computed")),
     Fact("file_codec", "str", "how written files are compressed (zstd, gzip, snappy, ...)",
          "the writer's options, configuration", _ASKED),
     Fact("zstd_level", "int", "level of zstd in Parquet files; Parquet's own default is 3",
-         "the writer's options, configuration", _ASKED, minimum=1),
+         "the writer's options, configuration", _ASKED, minimum=1, maximum=22),
     Fact("split_bytes", "int", "bytes of files that one task reads at most",
          "configuration (spark.sql.files.maxPartitionBytes), lines of FileSourceScanExec", _ASKED, unit="bytes",
          minimum=1),
@@ -251,6 +254,8 @@ _FACTS = (
     Fact("own_table_read", "bool", "a batch reads a table that it also writes", _TRACED, _COMPUTED, settable=False),
     Fact("table_files", "int", "files that a batch reads of a table, of the one with most", _TRACED, _COMPUTED,
          outcome=True, settable=False),
+    Fact("longest_table", "str", "the folder of files that are not the stream's whose stages take longest in a batch",
+         _TRACED, _COMPUTED, settable=False),
     Fact("jdbc_read", "bool", "a batch reads a table by JDBC", _TRACED, _COMPUTED, settable=False),
     Fact("unpruned_read", "bool", "a batch reads all partitions of a table", _TRACED, _COMPUTED, settable=False),
     Fact("table_analyzed", "bool", "a batch runs ANALYZE TABLE", _TRACED, _COMPUTED, settable=False),
@@ -288,7 +293,7 @@ _FACTS = (
     Fact("plan_words", "int", "words of the longest plan, with the columns that Spark cuts off",
          "the plan of an event log", _ASKED, minimum=1, settable=False, merge="largest"),
     Fact("projections", "int", "projections one above the other in the plan",
-         "the plan of an event log, or at a query's start (4.0+)", _ASKED, minimum=2, settable=False, merge="largest"),
+         "the plan of an event log, or at a query's start (4.0+)", _ASKED, minimum=1, settable=False, merge="largest"),
     Fact("schema_inferred", "bool", "text of an RDD is read without a schema, which Spark infers in each batch",
          "the plan of an event log", _ASKED, settable=False),
     Fact("pivot_looks", "bool", "pivot() is called without values, which a job looks for in each batch",

@@ -164,6 +164,8 @@ PART_COLUMNS: tuple[Column, ...] = (
     *_FROM,
 )
 """One row per micro-batch whose jobs were seen."""
+TABLE_MS = "table_ms"
+"""Of the traces: what stages take that read no stream, by the folder that they read."""
 
 COUNTED_BY_LINES = ("code_generated_ms", "code_too_long", "code_refused", "commit_retries", "writes")
 """Columns from lines of a driver's log: 0 without such a line."""
