@@ -98,8 +98,8 @@ def _seen(rows: Iterable[Sighting]) -> Candidates:
 def _merged(row: Sighting, value: Any, by_origin: dict[str, Any]) -> Any:
     """Return which counts: the row's value, or the earlier value of the same origin."""
     earlier, merge = by_origin[row.origin], _merge(row.fact)
-    if merge == "largest" and row.origin == "inferred":
-        return max(value, earlier)
+    if merge == "largest" and (row.origin == "inferred" or "inferred" not in FACTS[row.fact].origins):
+        return max(value, earlier)  # what a log says of slots is no lower bound
     if row.fact.startswith(EXECUTOR) and value is None and earlier:
         return earlier  # a second line about the same executor, which names no cores
     if merge == "pinned" and row.run_id and earlier != value:

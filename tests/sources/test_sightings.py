@@ -361,6 +361,9 @@ class TestPlan:
         ]
         assert told(self.plan(*rows, f"{180 * ' '}+- {self.SCAN}"))["projections"] == 60
 
+    def test_a_plan_that_foreach_batch_may_extend_has_no_known_tower(self) -> None:
+        assert "projections" not in told(self.plan(f"+- {self.SCAN}", root="WriteToDataSourceV1 ForeachBatchSink, u"))
+
     def test_a_plan_that_is_cut_says_only_what_was_seen(self) -> None:
         cut = f"{AT} {self.HEAD}\nWriteToMicroBatchDataSource noop-table\n"
         assert told(cut) == {}
@@ -380,7 +383,7 @@ class TestPlan:
         assert {each.id for each in found if each.fact == "output_mode"} == {ID}
         assert told(self.plan(f"+- {self.SCAN}", root=root)) == {
             "output_mode": "update", "async_progress": False, "stateful": False, "watermarked": False,
-            "ignored_async_setting": "ASYNCPROGRESSTRACKINGENABLED",
+            "ignored_async_setting": "ASYNCPROGRESSTRACKINGENABLED", "projections": 1,
         }  # fmt: skip
 
     def test_how_a_writer_compresses_its_files(self) -> None:

@@ -66,6 +66,7 @@ _STATEFUL: Final = re.compile(
 )
 _TOWER: Final = re.compile(r"(?m)(?:^[ :|+*-]*~?Project\b[^\n]*\n)+")
 """Projections one above the other, in a plan's tree."""
+_NO_TOWER: Final = Told("projections", 1)  # at least, and at most where no plan tells more
 _NODE: Final = re.compile(r"^(?P<indent>[ :|+-]*?)(?P<streaming>~?)(?P<name>[A-Z]\w*)")
 _STATE_INFO: Final = re.compile(r"state info \[ checkpoint = (\S+?), runId = ([0-9a-f-]{36}), opId = \d+")
 _WRITES_FILES: Final = ") Execute InsertIntoHadoopFsRelationCommand\n"
@@ -80,6 +81,7 @@ def read_plan(line: Line) -> list[Told]:
     if not nodes:
         return []
     found, query = _writer(nodes[0])
+    found += [_NO_TOWER] * (whole and "ForeachBatch" not in nodes[0])  # whose function makes further plans
     found += _costly("\n".join(nodes))
     stateful = any(_is_stateful(nodes, index) for index in range(len(nodes)))
     if stateful or whole:
@@ -91,7 +93,7 @@ def read_plan(line: Line) -> list[Told]:
 def read_execution(plan: str, changed: Mapping[str, str]) -> list[Told]:
     """Read the physical plan of a batch, and the settings that the session changed after the application started."""
     words = len(plan.split()) + sum(map(int, _MORE.findall(plan)))
-    found = [Told("plan_words", words)] if plan else []
+    found = [Told("plan_words", words), _NO_TOWER] if plan else []
     return [*found, *read_physical_plan(plan), *limits(plan), *of_confs(changed.items())]
 
 
