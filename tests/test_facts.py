@@ -85,6 +85,7 @@ class TestNames:
             ("statefull=false", "did you mean 'stateful'?"), ("sink=kafak", "did you mean 'kafka'?"),
             ("sink=zzz", "one of kafka, console"), ("task_slots=many", "give a whole number"),
             ("task_slots=0", "give at least 1"), ("latency_target_ms=nan", "give a number"),
+            ("zstd_level=99", "give 1 to 22"), ("zstd_level=0", "give 1 to 22"),
             ("stateful=maybe", "give true or false"), ("spark_version=new", "give a version"),
             ("stateful", "--set stateful=false"), ("=1", "--set stateful=false"),
             ("max_files_per_trigger=abc", "give a whole number, or none"),

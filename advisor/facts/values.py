@@ -67,11 +67,12 @@ def read_value(fact: Fact, text: str, *, place: str) -> Any:
     if value is None:
         wanted = _WANTED[fact.kind] + ", or none" * fact.nullable
         raise UsageError(place, f"{fact.name} cannot be {text!r}", f"give {wanted}")
+    most = fact.maximum or _MOST.get(fact.unit, 2**63 - 1)
+    between = f"give {fact.minimum:g} to {most:,.0f}" if fact.maximum else ""
     if fact.minimum is not None and value < fact.minimum:
-        raise UsageError(place, f"{fact.name} cannot be {text!r}", f"give at least {fact.minimum:g}")
-    most = _MOST.get(fact.unit, 2**63 - 1)
+        raise UsageError(place, f"{fact.name} cannot be {text!r}", between or f"give at least {fact.minimum:g}")
     if isinstance(value, int | float) and value > most:
-        raise UsageError(place, f"{fact.name} cannot be {text!r}", f"give at most {most:,.0f}")
+        raise UsageError(place, f"{fact.name} cannot be {text!r}", between or f"give at most {most:,.0f}")
     if fact.name in ("spark_version", "upgrade_to") and not may_be_spark(value):
         raise UsageError(place, f"there is no Spark {text}", f"give {_WANTED['version']}")
     return value
