@@ -53,7 +53,7 @@ def python_wall_ms(window: Window) -> np.ndarray | Missing:
     return of_jobs(window, "python_ms")
 
 
-@batch_metric("ms", phases=("add_batch_ms",), inside=True, label="results to the driver", share=True)
+@batch_metric("ms", phases=("add_batch_ms",), inside=True, label="results to the driver")
 def results_to_driver_ms(window: Window) -> np.ndarray | Missing:
     """Tasks that give their result to the driver (a memory or console sink, collect), inside addBatch."""
     return of_jobs(window, "result_ms")

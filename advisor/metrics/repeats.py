@@ -118,7 +118,7 @@ def recomputed_ms(window: Window) -> np.ndarray | Missing:
     return at_most if isinstance(shown, Missing) else np.where(np.isnan(shown), at_most, shown)
 
 
-@stage_metric("ms", label="reading the source again, at most", share=True, of_reads=True)
+@stage_metric("ms", label="reading the source again, at most", of_reads=True)
 def read_again_ms(window: Window) -> np.ndarray:
     """What a query that names its source several times takes for all but one reading, with what the stages compute."""
     again = 1 - 1 / np.maximum(needed(reread_factor(window)), 1)
