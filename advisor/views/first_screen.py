@@ -507,11 +507,14 @@ def no_step(query: QueryEntry) -> str:
 def _to_be_looked_at(query: QueryEntry) -> str | None:
     """Return what may help a query without a best step: a new checkpoint, an answer, a look; None where nothing may."""
     if taken := _with_a_new_checkpoint(query) or _with_a_new_checkpoint(query, rash=True):
-        do, gained = taken[0].do, gain_in_short(taken[0])
-        needs = "That" if "new checkpoint" in do else "This may help, but it needs a new checkpoint, which"
-        tail = f"{needs} loses {'its place in the source' if taken[0].stateless else 'the state'}: see --all."
-        rash = f" {_MORE_BATCHES}: these are too few to lose a state for." * (not _with_a_new_checkpoint(query))
-        return f"{do}{f': {gained}' if gained else ''}. {tail}{rash}"
+        step, few = taken[0], not _with_a_new_checkpoint(query)
+        gained = gain(query, step) if gain_in_short(step) else ""
+        lost = "its place in the source" if step.stateless else "the state"
+        if gained and not few:
+            return f"Nothing that is worth {lost}, which a new checkpoint loses. --all has: {step.do}; {gained}."
+        needs = "That" if "new checkpoint" in step.do else "This may help, but it needs a new checkpoint, which"
+        rash = f" {_MORE_BATCHES}: these are too few to lose a state for." * few
+        return f"{step.do}{f': {gained}' if gained else ''}. {needs} loses {lost}: see --all.{rash}"
     kinds = {fact for finding in query.findings for step in finding.steps for fact in step.untold_kinds}
     if query.screen.unsure and query.screen.unsure.fact in kinds:
         return "Answer the question below first: which step helps depends on it."
