@@ -6,16 +6,20 @@ import dataclasses
 import gzip
 import json
 import re
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec import convert
 from msgspec.structs import replace
 
 import advisor
+from advisor.catalogue import load
 from advisor.catalogue.traces import done_besides
-from advisor.contract import Promise
+from advisor.contract import Finding, Promise
+from advisor.engine.judge import folded
 from advisor.facts import Known
 from advisor.metrics import Estimate, measure
 from advisor.report.verdict import may_be_late
@@ -27,7 +31,7 @@ from advisor.sources.sightings.region import sight
 from advisor.views.terminal import report_as_text
 from tests.made import events, window
 from tests.test_metrics import topic
-from tests.views.reports import ASYNC, advice
+from tests.views.reports import ASYNC, advice, finding
 
 QUICK = {"triggerExecution": 330, "addBatch": 254, "walCommit": 30, "commitOffsets": 30, "numInputRows": 500}
 SLOW = QUICK | {"triggerExecution": 2330, "addBatch": 2254}
@@ -349,3 +353,13 @@ def test_of_several_tables_the_one_that_takes_longest_is_named(more: list[str], 
     batches = shown.batches.having(traces=np.array([", ".join(traces)] * 4, object))
     found = done_besides(dataclasses.replace(shown, batches=batches)).get("longest_table")
     assert (found and found.value) == told
+
+
+@pytest.mark.parametrize(("high", "general"), [("PY001", "CL010"), ("SK015", "CL010"), ("CL010", "SK002")])
+def test_of_several_that_explain_a_finding_the_order_does_not_choose(high: str, general: str) -> None:
+    rules = ("SK002", "CL010", "PY001", "SK015")
+    made = [finding(rule, "t", "T", "high" if rule == high else "low", "S", []) for rule in rules]
+    found = convert(made, list[Finding])
+    told = [{one.rule: one.explained_by for one in folded(list(each), load())} for each in permutations(found)]
+    assert all(each == told[0] for each in told)
+    assert told[0][general] == (high if high != "CL010" else "SK015")  # which has a cause

@@ -261,8 +261,10 @@ def _evidence_of(rule: Rule, asked: Verdict, window: Window) -> Iterator[Evidenc
 
 
 def folded(findings: list[Finding], catalogue: Catalogue) -> list[Finding]:
-    """Return the findings, each with the id of the finding that explains it, if any."""
-    by = {explained: found.rule for found in findings for explained in catalogue.rules[found.rule].explains}
+    """Return the findings, each with the id of the one that explains it: of several of one with a cause, the first."""
+    rules = catalogue.rules
+    last_first = sorted(ranked(findings), key=lambda found: rules[found.rule].general)[::-1]
+    by = {explained: found.rule for found in last_first for explained in rules[found.rule].explains}
     return [replace(f, explained_by=by[f.rule]) if f.rule in by and by[f.rule] != f.rule else f for f in findings]
 
 
