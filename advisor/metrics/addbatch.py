@@ -149,7 +149,8 @@ def driver_after_ms(window: Window) -> Batchwise | Missing:
     if found is not NOT_TOLD or isinstance(since, Missing) or window.facts.value("slots_shared"):
         return BY_SECONDS if found is NOT_TOLD else found
     error = 1000.0 if window.facts.fixed_interval_ms else min(1000.0, 2 * 1000 / math.sqrt(6 * len(window) / 2))
-    return Bounds(np.clip(since - error, 0, needed(driver_gaps_ms(window))), since + error)
+    most, whole = needed(driver_gaps_ms(window)), window.batches["add_batch_ms"]
+    return Bounds(np.clip(since - error, 0, most), np.minimum(since + error, whole))
 
 
 @bounded_metric("share", "count", inside=True, label="the part of the driver's own time that comes after the last job")

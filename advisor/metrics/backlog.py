@@ -164,16 +164,15 @@ def backlog_wait_ms(window: Window) -> float:
 @window_metric("ratio", "count", label="batches that the query is behind")
 def backlog_batches(window: Window) -> float | Missing:
     """The backlog's age, at the end where it falls, over the mean time between two batches."""
-    wait, interval = needed(backlog_now_ms(window)), mean(window.batches["interval_ms"])
+    wait, interval = needed(_age_now(window)), mean(window.batches["interval_ms"])
     return wait.safe / interval if interval > 0 else Missing("the time between batches is not known")
 
 
-@window_metric("ms", time="latency", label="the age of the backlog")
-def backlog_now_ms(window: Window) -> float | Estimate | Missing:
-    """The backlog's age: of the last batch where it falls from batch to batch, else the median."""
+def _age_now(window: Window) -> Estimate | Missing:
+    """Return the backlog's age in ms: of the last batch where it falls from batch to batch, else the median."""
     slope = backlog_trend_ms_per_minute(window)
     falls = isinstance(slope, Estimate) and slope.safe < 0
-    return float(known(needed(backlog_ms(window)))[-1]) if falls else backlog_wait_ms(window)
+    return Estimate.exactly(float(known(needed(backlog_ms(window)))[-1])) if falls else backlog_wait_ms(window)
 
 
 @window_metric("ratio", "count", label="batches of work that wait in the source")
@@ -191,7 +190,7 @@ def waiting_batches(window: Window) -> float | Estimate | Missing:
 @window_metric("ms", time="latency", label="the wait in the source")
 def waiting_ms(window: Window) -> float | Estimate | Missing:
     """What a record waits in the source: the backlog's age, else as long as the batches that wait take."""
-    age, waiting = backlog_now_ms(window), waiting_batches(window)
+    age, waiting = _age_now(window), waiting_batches(window)
     if isinstance(age, Estimate) or isinstance(waiting, Missing):
         return age
     return waiting.safe * median(window.batches["trigger_execution_ms"])
