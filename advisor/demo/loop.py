@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from advisor.contract import Advice, Change, Comparison
 from advisor.errors import InputError
 from advisor.session import attach
+from advisor.trials.run import Heard
 from advisor.views.comparison import proof
 from advisor.views.paste import pastes
 from advisor.views.text import saving
@@ -29,7 +29,6 @@ FIRST_SECONDS: Final = 35.0
 """The longest that the first run takes."""
 BOTH_SECONDS: Final = 80.0
 """The longest that both take: the whole demonstration ends within two minutes on a slow machine too."""
-_STEP_SECONDS: Final = 0.5
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,7 @@ class _Loop:
     def run(self) -> Comparison | None:
         begin = time.monotonic()
         with self._running({}, {}) as first:
-            first.wait("as it is", self.batches, begin + FIRST_SECONDS)
+            first.has("as it is", self.batches, begin + FIRST_SECONDS)
         report = self.advisor.report()
         self.stage.show(report)
         best = report.typed.queries[0].best_step if report.typed.queries else None
@@ -88,12 +87,12 @@ class _Loop:
         """Return the comparison, after as many more batches as it needs while there is time."""
         wanted, most = self.batches, MOST_TIMES * self.batches
         while True:
-            in_time = run.wait("with the step", wanted, until)
+            in_time = run.has("with the step", wanted, until)
             found = self.advisor.compare().typed.comparisons[0]
             more = max((kept.more_batches or 0 for kept in found.promises), default=0)
             if not more or not in_time or wanted >= most:
                 return found
-            wanted = min(run.seen + more, most)
+            wanted = min(run.batches + more, most)
 
     @contextmanager
     def _running(self, conf: Mapping[str, str], options: Mapping[str, str]) -> Iterator[_Run]:
@@ -108,37 +107,27 @@ class _Loop:
         try:
             yield run
         finally:
-            run.stop()
+            run.query.stop()
 
 
-class _Run:
-    """One run of the query; it counts the batches that reach the advisor."""
+class _Run(Heard):
+    """One run of the query, which shows how far it is."""
 
     def __init__(self, advisor: LiveAdvisor, query: Any, advance: Callable[[str, float], None]) -> None:
-        self.seen, self._query, self._advance, self._recorder = 0, query, advance, advisor.recorder
-        self._id = str(query.runId)
-        self._news = threading.Condition()
-        self._inner, advisor.recorder.changed = advisor.recorder.changed, self._heard
+        super().__init__(advisor, str(query.runId))
+        self.query, self._advance = query, advance
 
-    def wait(self, words: str, wanted: int, until: float) -> bool:
+    def has(self, words: str, wanted: int, until: float) -> bool:
         """Return True when there are so many batches, False when the time is over or the query has ended before."""
         begin = time.monotonic()
-        while self.seen < wanted and (now := time.monotonic()) < until and self._query.isActive:
-            self._advance(f"{words}: {self.seen} batches", max(self.seen / wanted, (now - begin) / (until - begin)))
-            with self._news:
-                self._news.wait_for(lambda: self.seen >= wanted, _STEP_SECONDS)
-        self._advance(f"{words}: {self.seen} batches", 1.0)
-        return self.seen >= wanted
 
-    def stop(self) -> None:
-        self._recorder.changed = self._inner
-        self._query.stop()
+        def tell() -> None:
+            done = max(self.batches / wanted, (time.monotonic() - begin) / (until - begin))
+            self._advance(f"{words}: {self.batches} batches", done)
 
-    def _heard(self, id: str, run_id: str, ended: bool) -> None:
-        with self._news:
-            self.seen += run_id == self._id and not ended
-            self._news.notify_all()
-        self._inner(id, run_id, ended)
+        in_time = self.wait(self.query, wanted, until, tell)
+        self._advance(f"{words}: {self.batches} batches", 1.0)
+        return in_time
 
 
 def _applies(step: Advice) -> str:

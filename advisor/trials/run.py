@@ -103,14 +103,14 @@ class Runner:
             session = _session(self.spark, variant)
             setup = Setup(session, name, place, variant)
             with self.latency(setup) as measured, attach(session, on_finding=lambda _: None) as live:
-                heard = _Heard(live)
+                heard = Heard(live)
                 try:
                     return self._watched(setup, live, heard, measured, warms_up)
                 finally:
                     for query in session.streams.active:
                         query.stop()
 
-    def _watched(self, setup: Setup, live: LiveAdvisor, heard: _Heard, measured: Any, warms_up: bool) -> Run:
+    def _watched(self, setup: Setup, live: LiveAdvisor, heard: Heard, measured: Any, warms_up: bool) -> Run:
         writer = self._built(setup)
         with own_topic(setup, check(writer, setup, self.permissions)):
             try:
@@ -148,7 +148,7 @@ class Runner:
         every = setup.variant.trigger.get("processing_time")
         return writer.trigger(processingTime=interval(every)) if every else writer
 
-    def _steady(self, query: Any, live: LiveAdvisor, heard: _Heard, warms_up: bool) -> Reading:
+    def _steady(self, query: Any, live: LiveAdvisor, heard: Heard, warms_up: bool) -> Reading:
         """Return what was read when enough batches are steady, time is over or the query has ended."""
         until, enough = time.monotonic() + self.bounds.seconds, WARM if warms_up else self.bounds.batches
         wanted = enough
@@ -180,19 +180,20 @@ def state_rows(window: Window) -> np.ndarray:
     return rows
 
 
-class _Heard:
-    """Waits for the batches of the one query of a session."""
+class Heard:
+    """Counts the batches of a session's one query, or of one run of it, as its advisor hears of them."""
 
-    def __init__(self, live: LiveAdvisor) -> None:
-        self.batches, self.ended = 0, False
+    def __init__(self, live: LiveAdvisor, run_id: str = "") -> None:
+        self.batches, self.ended, self._run_id = 0, False, run_id
         self._news = threading.Condition()
         self._inner, live.recorder.changed = live.recorder.changed, self._changed
 
-    def wait(self, query: Any, batches: int, until: float) -> bool:
-        """Return when so many batches have come; False when the query has ended or time is over."""
+    def wait(self, query: Any, batches: int, until: float, tell: Callable[[], None] = lambda: None) -> bool:
+        """Return when so many batches have come; False when the query has ended or time is over. `tell`: meanwhile."""
         while not self._enough(batches):
             if time.monotonic() >= until or not query.isActive:
                 return False
+            tell()
         return not self.ended and time.monotonic() < until
 
     def _enough(self, batches: int) -> bool:
@@ -200,10 +201,11 @@ class _Heard:
             return self._news.wait_for(lambda: self.ended or self.batches >= batches, _ASK_SECONDS)
 
     def _changed(self, id: str, run_id: str, ended: bool) -> None:
-        with self._news:
-            self.batches += not ended
-            self.ended = self.ended or ended
-            self._news.notify_all()
+        if self._run_id in ("", run_id):
+            with self._news:
+                self.batches += not ended
+                self.ended = self.ended or ended
+                self._news.notify_all()
         self._inner(id, run_id, ended)
 
 
