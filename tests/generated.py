@@ -12,18 +12,20 @@ from typing import Any
 
 import msgspec
 
-from advisor.catalogue import load, reference
+from advisor.catalogue import load
 from advisor.catalogue.rule import WrittenRule
 from advisor.catalogue.step import SharedStep
 from advisor.contract import Comparisons, Fleet, Report, Trial
+from advisor.views.rules import reference
 
 ROOT = Path(__file__).parents[1]
 
 
 def generated() -> dict[str, str]:
     """Text of each generated file, by its path from the root."""
+    catalogue = load()
     return {
-        "rules/README.md": reference(load()),
+        "rules/README.md": reference(catalogue.rules.values(), catalogue.steps.values(), whole=True),
         "rules/schema.json": json.dumps(of_rules(), indent=2) + "\n",
         "advisor/report.schema.json": json.dumps(of_reports(), indent=2) + "\n",
     }

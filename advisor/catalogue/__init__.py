@@ -16,6 +16,5 @@ from advisor.catalogue.load import (
     silence,
     waits,
 )
-from advisor.catalogue.reference import reference
 from advisor.catalogue.rule import Rule
 from advisor.catalogue.step import Change, Saves, Stage, Step

@@ -6,13 +6,14 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
-from advisor.catalogue import Catalogue, load, reference
+from advisor.catalogue import Catalogue, load
 from advisor.cli.output import put, show, terminal
 from advisor.errors import CatalogueError, UsageError, did_you_mean
 from advisor.examples import failures, run
 from advisor.facts import FACTS, Fact
 from advisor.metrics import METRICS, label
 from advisor.sources.sightings.errors import known_errors
+from advisor.views.rules import reference
 from advisor.vocabulary import TAKES_IN_WORDS
 
 Row = Mapping[str, str]
@@ -75,14 +76,14 @@ def put_list(kind: str, dirs: Dirs, options: Mapping[str, Any]) -> None:
 
 def _rule(catalogue: Catalogue, name: str) -> Page:
     rule = _found("rule", name.upper(), catalogue.rules)
-    page = reference(Catalogue({rule.id: rule}, {step.id: step for step in rule.steps}))
-    return page[page.index(f"## {rule.id} ") :], rule.model_dump(mode="json", exclude_none=True)
+    return reference([rule], {step.id: step for step in rule.steps}.values()), rule.model_dump(
+        mode="json", exclude_none=True
+    )
 
 
 def _step(catalogue: Catalogue, name: str) -> Page:
     step = _found("step", name.lower(), catalogue.steps)
-    page = reference(Catalogue({}, {step.id: step}))
-    return page[page.index(f"### {step.id}\n") :], step.model_dump(mode="json", exclude_none=True)
+    return reference([], [step]), step.model_dump(mode="json", exclude_none=True)
 
 
 def put_one(kind: str, name: str, dirs: Dirs, options: Mapping[str, Any]) -> None:
