@@ -508,10 +508,10 @@ def _to_be_looked_at(query: QueryEntry) -> str | None:
     """Return what may help a query without a best step: a new checkpoint, an answer, a look; None where nothing may."""
     if taken := _with_a_new_checkpoint(query) or _with_a_new_checkpoint(query, rash=True):
         step, few = taken[0], not _with_a_new_checkpoint(query)
-        gained = gain(query, step) if gain_in_short(step) else ""
-        lost = "its place in the source" if step.stateless else "the state"
-        if gained and not few:
-            return f"Nothing that is worth {lost}, which a new checkpoint loses. --all has: {step.do}; {gained}."
+        gained, lost = gain_in_short(step), "its place in the source" if step.stateless else "the state"
+        if not few and (promise := felt(step)) and promise.expected is not None:
+            says = f"Nothing that is worth {lost}, which a new checkpoint loses. --all has: {step.do}"
+            return f"{says}; {gain(query, step)}."
         needs = "That" if "new checkpoint" in step.do else "This may help, but it needs a new checkpoint, which"
         rash = f" {_MORE_BATCHES}: these are too few to lose a state for." * few
         return f"{step.do}{f': {gained}' if gained else ''}. {needs} loses {lost}: see --all.{rash}"
