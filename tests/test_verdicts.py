@@ -363,3 +363,18 @@ def test_of_several_that_explain_a_finding_the_order_does_not_choose(high: str, 
     told = [{one.rule: one.explained_by for one in folded(list(each), load())} for each in permutations(found)]
     assert all(each == told[0] for each in told)
     assert told[0][general] == (high if high != "CL010" else "SK015")  # which has a cause
+
+
+@pytest.mark.parametrize(("seen", "waves"), [(2, 1), (1, None)])
+def test_state_tasks_that_were_all_seen_at_once_run_in_one_wave(seen: int, waves: int | None) -> None:
+    operator = {"operatorName": "stateStoreSave", "numShufflePartitions": 2, "commitTimeMs": 90, "allUpdatesTimeMs": 90}
+    found = measure(window([QUICK | {"operators": [operator]}] * 5, task_slots_at_least=seen), "state_waves")
+    assert (found.value if isinstance(found, Estimate) else None) == waves
+
+
+def test_what_is_left_out_is_said_where_it_is_most_of_a_log(tmp_path: Path) -> None:
+    rows = [QUICK | {"triggerExecution": ms, "addBatch": ms - 80} for ms in (9000, 4000, 2500, 300, 400)]
+    (tmp_path / "p.json").write_text("\n".join(map(json.dumps, events(rows, first=0))))
+    report = advisor.analyze(tmp_path / "p.json", set=["trigger_interval_ms=2000"]).typed
+    words = "left out: 3 cold after a start (the last took 2.5 s, longer than the interval)"
+    assert words in " ".join(report_as_text(report).split())

@@ -327,11 +327,13 @@ snapshot_commit_share = share_of(snapshot_commit_wall_ms, label="the share of Ro
 
 @batch_metric("count", "count", label="waves of state tasks")
 def state_waves(window: Window) -> np.ndarray | Missing:
-    """Waves in which the state tasks run: ceil(partitions / task slots)."""
+    """Waves in which the state tasks run: ceil(partitions / task slots); one where as many were seen at once."""
     most, free = largest(window, partitions(window)), slots(window)
     if not any_above_zero(most):
         return most
-    return NO_SLOTS if free is None else np.ceil(most / free)
+    if free is None and np.nanmax(most) > least_slots(window):
+        return NO_SLOTS
+    return np.ceil(most / (free or least_slots(window)))
 
 
 @bounded_metric("ratio", "count", label="state partitions per task slot")

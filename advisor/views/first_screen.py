@@ -347,6 +347,8 @@ def based_on(chosen: Selection) -> str:
     said = text.plural(found, "batch", "batches") + (f", {text.ms(span)}" if span else "")
     short = span is None or span < SHORT_SPAN_MS
     said += " (it may be an outlier)" if found == 1 else " (short: confirm on 10 min)" if short else ""
+    if 2 * found < query.batches:  # mostly what is left out
+        said += "".join(query.window.because.partition("; ")[1:])
     return said + (f"; {text.plural(chosen.earlier, 'earlier run')} of this query" if chosen.earlier else "")
 
 
