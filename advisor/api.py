@@ -107,7 +107,6 @@ def _only(report: Report, query: str | None) -> Report:
 
 
 def _limited(query: str, report: Callable[[], contract.Report]) -> contract.Report:
-    """The report on that query alone."""
     whole = report()
     return msgspec.structs.replace(whole, queries=tuple(one for one in whole.queries if query in names(one)))
 

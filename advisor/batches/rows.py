@@ -167,8 +167,6 @@ def build(
 
 
 class _Operators:
-    """The column of lists of state operators."""
-
     def __init__(self) -> None:
         self._counts = Counts()
         self._names = Words(1)
@@ -191,8 +189,6 @@ class _Operators:
 
 
 class _Sources:
-    """The column of lists of sources."""
-
     def __init__(self) -> None:
         self._counts = Counts()
         self._names = Words(1)

@@ -52,7 +52,6 @@ class Clue(NamedTuple):
 
 @cache
 def _beside(file: str) -> Any:
-    """Return what a file beside the project's own rules holds."""
     return read_plain(rules_directory() / file)[0]
 
 

@@ -58,7 +58,6 @@ def describe(
 
 
 def _again(seen: Seen, window: Window) -> Again:
-    """Return what a restart does again."""
     batch = None if seen.is_committed else seen.offset_log.last
     took = measure(window, "trigger_execution_ms", "typical") if len(window) else None
     first = measure(window, "first_batch_ms")

@@ -29,8 +29,6 @@ def _without_pandas() -> None:
 
 
 class _NoPandas:
-    """Finds no pandas."""
-
     @staticmethod
     def find_spec(name: str, *_: object) -> None:
         """Raise ImportError for pandas; leave all else to others."""

@@ -140,7 +140,6 @@ def _print(options: dict[str, Any], report: Report) -> None:
 
 
 def _newest(report: contract.Report) -> str:
-    """When the newest batch began."""
     from advisor.views.text import moment
 
     last = max((query.last for query in report.queries if query.last), default=None)

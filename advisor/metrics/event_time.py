@@ -181,6 +181,5 @@ def _counts(window: Window) -> np.ndarray:
 
 
 def _of_sessions(window: Window) -> np.ndarray:
-    """Return in which batches session windows dropped rows."""
     sessions = window.operators["name"] == SESSIONS
     return per_batch(window, np.where(sessions, window.operators["rows_dropped_by_watermark"], 0.0)) > 0

@@ -34,7 +34,6 @@ def per_batch(window: Window, values: np.ndarray) -> np.ndarray:
 
 @remembered
 def _has_operators(window: Window) -> np.ndarray:
-    """Return which batches show operators."""
     return np.bincount(window.operators["batch"], minlength=len(window)) > 0
 
 

@@ -72,7 +72,6 @@ def jobs_without_writing(window: Window) -> np.ndarray:
 
 
 def _jobs(window: Window, which: np.ndarray) -> np.ndarray:
-    """Jobs of each batch that have such a stage."""
     stages = window.stages
     jobs = np.unique(np.stack([stages["batch"], stages["job"]])[:, which], axis=1)[0].astype(int)
     return np.bincount(jobs, minlength=len(window)).astype(float)

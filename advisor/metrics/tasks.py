@@ -117,7 +117,6 @@ def spread(window: Window) -> Spread:
 
 
 def _seen_at_once(window: Window) -> float:
-    """Tasks that were seen to run at once: one at least."""
     return window.facts.number("task_slots_at_least") or 1.0
 
 
@@ -386,7 +385,6 @@ def longest_stateless_stage_ms(window: Window) -> np.ndarray:
 
 
 def _is_longest(window: Window) -> np.ndarray:
-    """Which stages of the window are the longest of their batch."""
     wall = spread(window).wall
     found: np.ndarray = wall == most(window, wall)[window.stages["batch"]]
     return found

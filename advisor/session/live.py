@@ -169,7 +169,6 @@ class LiveAdvisor(SessionListener):
         onscreen.show(onscreen.reports(self.report, self._runs, self._news))
 
     def _runs(self) -> bool:
-        """Whether a query runs that is listened to."""
         if self.recorder.detached or self._session.stopped():
             return False
         self.recorder.worker.flush(STOP_SECONDS)  # a start may still wait in the queue

@@ -144,8 +144,6 @@ def _arrow(codec: str) -> _Unpack:
 
 
 class _Sips(io.BytesIO):
-    """A source in small pieces."""
-
     def __init__(self, source: Source) -> None:
         super().__init__()
         self._source = source

@@ -88,8 +88,6 @@ def without_collector() -> Iterator[None]:
 
 
 class _Parts:
-    """What the files gave so far."""
-
     def __init__(self, progress: Progress, opened: StageTables | None) -> None:
         self._progress = progress
         self._opened = opened

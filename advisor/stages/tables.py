@@ -155,7 +155,6 @@ def _keys(gathered: Gathered, triggers: Triggers, at: np.ndarray) -> dict[str, A
 def _parts_table(
     timed: Gathered, triggers: Triggers, at: np.ndarray, names: Mapping[str, str], slots_of: SlotsOf
 ) -> pa.Table:
-    """The table of batch parts, a row per batch."""
     bounds = bounds_of(timed, triggers, at)
     parts, idle = divide(timed, bounds, strangers_of(timed, bounds))
     waited_for = put_waits(timed, parts, idle, names, slots_of)
@@ -218,7 +217,6 @@ def _reads(gathered: Gathered) -> np.ndarray:
 
 
 def _stages_table(seen: Gathered) -> pa.Table:
-    """The table of stages, a row per stage attempt."""
     insides, attempts, of = seen.insides, seen.attempts, seen.of_attempt
     numbers = matrix(attempt.numbers for attempt in attempts)
     clock, waits = seen.clock[of], np.nan_to_num(column(numbers, "slots_wait_ms"))

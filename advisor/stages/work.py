@@ -155,6 +155,5 @@ def _fold(works: Sequence[Work]) -> None:
 
 
 def _count(attempt: Attempt, flags: int) -> None:
-    """One more task attempt with these flags."""
     for name, flag in zip(COUNTED, (FAILED, KILLED, SPECULATIVE), strict=True):
         attempt.numbers[name] = attempt.numbers.get(name, 0.0) + bool(flags & flag)

@@ -98,8 +98,6 @@ class Counted(NamedTuple):
 
 
 class _Result:
-    """From the runs of a trial to its result."""
-
     def __init__(self, candidate: Candidate, runs: Sequence[Run], bounds: Bounds) -> None:
         self.candidate, self.runs, self.bounds = candidate, runs, bounds
         most = max(len(runs), bounds.runs)

@@ -86,7 +86,6 @@ def _all_of_each(page: Console, shown: list[Selection], screens: Screens) -> Non
 
 
 def _ranking(page: Console, shown: list[Selection]) -> None:
-    """Print a line for each of these queries."""
     cut: dict[str, Any] = {"no_wrap": True, "overflow": "ellipsis"}
     plain, right = {"justify": "left"}, {"justify": "right"}
     looks = [cut, plain, plain, right, right, cut | {"max_width": max(24, page.width - 62)}]

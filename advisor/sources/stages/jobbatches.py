@@ -348,7 +348,6 @@ class Applications:
         return int(self._now.held + sum(past.held for past, _ in self._past))
 
     def _begin(self, application: Any, place: Place) -> None:
-        """Begin another application at this place."""
         if self._now.held:
             self._past.append((self._now, place))
         self._since, self._now = place, application

@@ -79,9 +79,7 @@ class JobEnd(Event):
     time: Whole = field(name="Completion Time")
 
 
-class Level(msgspec.Struct, frozen=True):
-    """Where a data set is kept once it was computed."""
-
+class _Level(msgspec.Struct, frozen=True):
     memory: bool = field(name="Use Memory", default=False)
     disk: bool = field(name="Use Disk", default=False)
 
@@ -93,7 +91,7 @@ class Dataset(msgspec.Struct):
     name: str = field(name="Name", default="")
     scope: str | None = field(name="Scope", default=None)
     partitions: Whole = field(name="Number of Partitions", default=0)
-    level: Level = field(name="Storage Level", default=Level())
+    level: _Level = field(name="Storage Level", default=_Level())
     parents: list[Whole] = field(name="Parent IDs", default_factory=list)
 
 
@@ -152,9 +150,7 @@ class UnpersistRDD(Event):
     dataset: Whole = field(name="RDD ID")
 
 
-class Cores(msgspec.Struct, frozen=True):
-    """The cores of an executor."""
-
+class _Cores(msgspec.Struct, frozen=True):
     cores: Whole = field(name="Total Cores", default=0)
 
 
@@ -164,7 +160,7 @@ class ExecutorChange(msgspec.Struct):
     event: Literal["SparkListenerExecutorAdded", "SparkListenerExecutorRemoved"] = field(name="Event")
     executor: str = field(name="Executor ID")
     time: Whole = field(name="Timestamp", default=0)
-    info: Cores = field(name="Executor Info", default=Cores())
+    info: _Cores = field(name="Executor Info", default=_Cores())
 
 
 class Task(msgspec.Struct):
@@ -179,40 +175,30 @@ class Task(msgspec.Struct):
     getting: Whole = field(name="Getting Result Time", default=0)
 
 
-class ShuffleRead(msgspec.Struct, frozen=True):
-    """What a task fetched of other tasks' output."""
-
+class _ShuffleRead(msgspec.Struct, frozen=True):
     wait: Whole = field(name="Fetch Wait Time", default=0)
     remote: Whole = field(name="Remote Bytes Read", default=0)
     local: Whole = field(name="Local Bytes Read", default=0)
     rows: Whole = field(name="Total Records Read", default=0)
 
 
-class ShuffleWrite(msgspec.Struct, frozen=True):
-    """What a task wrote for later stages."""
-
+class _ShuffleWrite(msgspec.Struct, frozen=True):
     bytes: Whole = field(name="Shuffle Bytes Written", default=0)
     ns: Whole = field(name="Shuffle Write Time", default=0)
     rows: Whole = field(name="Shuffle Records Written", default=0)
 
 
-class Input(msgspec.Struct, frozen=True):
-    """What a task read."""
-
+class _Input(msgspec.Struct, frozen=True):
     bytes: Whole = field(name="Bytes Read", default=0)
     rows: Whole = field(name="Records Read", default=0)
 
 
-class Output(msgspec.Struct, frozen=True):
-    """What a task wrote to the sink."""
-
+class _Output(msgspec.Struct, frozen=True):
     bytes: Whole = field(name="Bytes Written", default=0)
     rows: Whole = field(name="Records Written", default=0)
 
 
-class Metrics(msgspec.Struct):
-    """Where the time of a task went."""
-
+class _Metrics(msgspec.Struct):
     deserialize: Whole = field(name="Executor Deserialize Time", default=0)
     run: Whole = field(name="Executor Run Time", default=0)
     cpu_ns: Whole = field(name="Executor CPU Time", default=0)
@@ -220,13 +206,13 @@ class Metrics(msgspec.Struct):
     result: Whole = field(name="Result Serialization Time", default=0)
     memory_spilled: Whole = field(name="Memory Bytes Spilled", default=0)
     disk_spilled: Whole = field(name="Disk Bytes Spilled", default=0)
-    read: ShuffleRead = field(name="Shuffle Read Metrics", default=ShuffleRead())
-    write: ShuffleWrite = field(name="Shuffle Write Metrics", default=ShuffleWrite())
-    input: Input = field(name="Input Metrics", default=Input())
-    output: Output = field(name="Output Metrics", default=Output())
+    read: _ShuffleRead = field(name="Shuffle Read Metrics", default=_ShuffleRead())
+    write: _ShuffleWrite = field(name="Shuffle Write Metrics", default=_ShuffleWrite())
+    input: _Input = field(name="Input Metrics", default=_Input())
+    output: _Output = field(name="Output Metrics", default=_Output())
 
 
-_NO_METRICS = Metrics()
+_NO_METRICS = _Metrics()
 
 
 class TaskEnd(Event):
@@ -236,7 +222,7 @@ class TaskEnd(Event):
     task: Task = field(name="Task Info")
     attempt: Whole = field(name="Stage Attempt ID", default=0)
     kind: str = field(name="Task Type", default="")
-    metrics: Metrics | None = field(name="Task Metrics", default=None)
+    metrics: _Metrics | None = field(name="Task Metrics", default=None)
 
     def row(self, at: int) -> tuple[float, ...]:
         """Return the task at this place in the log as `Work.tasks` takes it."""
