@@ -13,7 +13,6 @@ import pyarrow as pa
 from advisor.cluster.judging import runs_of
 from advisor.cluster.reading import look_again, read_unit
 from advisor.cluster.rows import DDL, Done, Row, batches_of, rows_of, sparing
-from advisor.cluster.session import parallelism
 from advisor.cluster.units import Asking, Look, Unit, look
 from advisor.report import Asked
 from advisor.sources.listener.session import is_connect
@@ -22,6 +21,7 @@ SETTINGS = {"spark.sql.execution.arrow.maxRecordsPerBatch": "32"}
 """Rows are as large as a range's batches: few of them may travel together."""
 _LOOKS_PER_TASK = 64
 _LOGS_PER_TASK = 4
+_UNTOLD = 16  # tasks at once, where a session does not show how many
 _REPORTED_EVERY_S = 0.2
 Work = Callable[[Iterator[Row]], Iterable[Row]]
 """What makes rows of the rows of some keys, which come key by key in order of place."""
@@ -34,7 +34,7 @@ class Jobs:
         self._spark = spark
         self._progress = progress
         self._kept: list[Any] = []
-        self.parallel = parallelism(spark)
+        self.parallel = _UNTOLD if is_connect(spark) else max(1, int(spark.sparkContext.defaultParallelism))
         self.spread = self.parallel * 4
         """Tasks that rows are spread over; fewer where little was read."""
 

@@ -131,13 +131,6 @@ def described(spark: Any) -> str:
     return f"Spark {spark.version}, {where}"
 
 
-def parallelism(spark: Any) -> int:
-    """Return how many tasks can run at once, if the session shows it."""
-    if is_connect(spark):
-        return 16
-    return max(1, int(spark.sparkContext.defaultParallelism))
-
-
 def is_local(spark: Any) -> bool:
     """Whether the workers are processes of the driver's, in its directory."""
     return not is_connect(spark) and spark.sparkContext.master.split("[")[0] == "local"

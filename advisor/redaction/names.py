@@ -72,11 +72,6 @@ def may_be_a_number(name: str) -> bool:
     return may_hold_blanks(name) or _DIGITS.search(_plain(name)) is not None
 
 
-def is_cookie(name: str) -> bool:
-    """Whether what this name holds goes on to the end of the line."""
-    return name.lower().endswith("cookie")
-
-
 def _plain(name: str) -> str:
     """The name in lower case and plain letters with a dot between its words."""
     return _BETWEEN.sub(".", _CAMEL.sub(".", undisguised(name))).lower()

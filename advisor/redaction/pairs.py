@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from advisor.redaction.forms import REDACTED
-from advisor.redaction.names import is_cookie, is_secret_name, may_be_a_number, may_hold_blanks, may_name_a_secret
+from advisor.redaction.names import is_secret_name, may_be_a_number, may_hold_blanks, may_name_a_secret
 
 Form: TypeAlias = Callable[[str, int], "re.Match[str] | None"]
 
@@ -152,7 +152,7 @@ def _value(text: str, found: re.Match[str]) -> tuple[int, int]:
     if _counts(text, at, found) or (name.lower().endswith("signature") and _OF_FUNCTION.match(text, at)):
         return at, at
     doubled = (_DOUBLED.match,) if found["quote"] in ('""', "''") else ()
-    bare = (_OF_COOKIE.match,) if is_cookie(name) else ()
+    bare = (_OF_COOKIE.match,) if name.lower().endswith("cookie") else ()
     for form in (*doubled, _QUOTED.match, _ESCAPED.match, _LISTED.match, _TUPLE.match, *bare):
         if enclosed := form(text, at):
             return _span(enclosed)
