@@ -20,10 +20,11 @@ from advisor.metrics import METRICS, label
 from advisor.report import Asked
 from advisor.report.judged import Judged
 from advisor.report.loss import goes_to, largest_loss
+from advisor.report.query import query
 from advisor.report.screen import first_sentence, is_unopened
 from advisor.report.steps import best_step
 from advisor.report.verdict import calm
-from advisor.views.first_screen import in_a_line, no_step
+from advisor.views.first_screen import beside_the_loss, in_a_line, no_step
 from advisor.views.terminal import report_as_text
 from advisor.window import Window, run_window
 from tests.made import START, events, facts, table, window
@@ -355,3 +356,30 @@ def test_a_step_in_the_code_against_the_largest_loss_stands_first_with_its_bound
     assert loss and best and (loss.rule, best.rule, best.step) == ("SH002", "SH002", "find-the-shuffle")
     promise = best.advice.saves_ms
     assert promise and promise.expected is None and promise.high > 500
+
+
+@pytest.mark.parametrize(
+    ("python_ms", "interval_ms", "rule", "words"),
+    [
+        (2300, 3000, "PY001", ""),
+        (2300, 800, "PY001", "The batches still take longer than the trigger interval."),
+        (400, 2900, "LG001", "The batches may still take longer than the trigger interval."),
+    ],
+)
+def test_late_batches_get_the_step_against_what_takes_most_of_them(
+    python_ms: int, interval_ms: int, rule: str, words: str
+) -> None:
+    row = {"triggerExecution": 3200, "addBatch": 2700, "walCommit": 165, "commitOffsets": 160, "numInputRows": 2000}
+    parts = {"python_ms": python_ms, "source_read_ms": 245}
+    known = {"trigger": "processing_time", "trigger_interval_ms": interval_ms, "task_slots": 2, "stateful": False}
+    made = {
+        "name": "late",
+        "facts": known | {"source": "kafka", "sink": "kafka", "spark_version": "4.3.0"},
+        "batches": {"count": 30, "row": row, "parts": parts, "interval_ms": 3205},
+        "expect": {"verdict": "fires"},
+    }
+    found = of_example(Example.model_validate(made))
+    told = query(judged(found, judge(found, load(None))))
+    assert told.best_step and told.screen.loss and told.screen.loss.kind == "pace"
+    assert (told.best_step.rule, beside_the_loss(told)) == (rule, words)
+    assert words or told.screen.troubles[0].startswith("In a typical batch, 2.3 s of 3.2 s is spent in Python")

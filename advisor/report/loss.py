@@ -43,7 +43,12 @@ def largest_loss(judged: Judged) -> Loss | None:
         lost = lost_ms(rule, judged.window)
         ms = round(lost.safe, 1) if lost else None
         return Loss(kind=rule.grave or "pace", says=gravest.says, rule=rule.id, ms=ms)
-    if judged.window.facts.value("trigger") == "real_time":  # a batch lasts as long as its trigger there
+    return longest(judged)
+
+
+def longest(judged: Judged) -> Loss | None:
+    """Return the finding or the phase that takes most time; None in real-time mode, where a batch lasts as its trigger."""
+    if judged.window.facts.value("trigger") == "real_time":
         return None
     found = list(_findings(judged))
     best = max([*found, *_phases(judged, found)], key=lambda one: one.counts, default=None)

@@ -36,7 +36,7 @@ from advisor.report.change import change, trends
 from advisor.report.judged import Judged
 from advisor.report.loss import largest_loss
 from advisor.report.screen import is_unopened, screen
-from advisor.report.steps import best_step, on_the_way, together
+from advisor.report.steps import best_step, on_the_way, together, treated
 from advisor.report.target import target
 from advisor.report.unjudged import first_batch
 from advisor.report.verdict import calm, is_worth, verdict
@@ -61,7 +61,9 @@ def query(judged: Judged, brief: bool = False) -> QueryEntry:
     loss = largest_loss(judged)
     aim = target(window, findings)
     batch_ms = sure(window, "trigger_execution_ms") or math.inf
-    best = on_the_way(findings, aim, loss) or best_step(findings, loss, judged.catalogue.rules, batch_ms)
+    best = on_the_way(findings, aim, loss) or best_step(
+        findings, treated(judged, loss), judged.catalogue.rules, batch_ms
+    )
     quiet = calm(judged, loss, is_unopened(window))
     best = best if best and (quiet is None or aim or is_worth(window, best.advice)) else None
     nothing: dict[str, Any] = {"budget": {}, "worst": (), "limits": (), "screen": Screen(loss=loss)}

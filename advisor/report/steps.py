@@ -12,7 +12,7 @@ from advisor.contract import Advice, BestStep, Finding, Loss, Promise, StepName,
 from advisor.metrics import sure
 from advisor.metrics.units import milliseconds
 from advisor.report.judged import Judged
-from advisor.report.loss import explain, grave
+from advisor.report.loss import explain, grave, longest
 from advisor.savings import exclude, in_common
 from advisor.vocabulary import GRAVE
 from advisor.window import PHASES
@@ -51,6 +51,22 @@ def best_step(
     return BestStep(rule=finding.rule, step=step.id, title=finding.title, advice=step)
 
 
+def treated(judged: Judged, loss: Loss | None) -> Loss | None:
+    """Return the loss that a step is sought for: of late batches what takes most of them, if a finding has a step.
+
+    It is the lateness itself where a step against that is expected to save much beside it, as more rows a batch do.
+    """
+    window, found = judged.window, {one.rule: one for one in judged.judgement.findings}
+    in_time = window.facts.fixed_interval_ms is not None and not sure(window, "over_interval_share") > 0
+    if loss is None or loss.kind != "pace" or in_time or (most := longest(judged)) is None:
+        return loss
+    if most.rule is None or judged.catalogue.rules[most.rule].general:
+        return loss
+    saved = (promise.likely for step in found[loss.rule or ""].steps if (promise := felt(step)) and step.legal != "no")
+    much = max(saved, default=0.0) >= ranking()["little"] * (most.ms or 0.0)
+    return loss if much or all(step.legal == "no" for step in found[most.rule].steps) else most
+
+
 def on_the_way(findings: Sequence[Finding], target: Target | None, loss: Loss | None) -> BestStep | None:
     """Return the first step on the way to a latency target, if it surely is one; None also beside lost rows."""
     if target is None or not target.steps or (loss is not None and loss.kind in _NO_STEP_BESIDE):
@@ -63,12 +79,16 @@ def on_the_way(findings: Sequence[Finding], target: Target | None, loss: Loss | 
 
 
 def leaves_the_loss(judged: Judged, loss: Loss | None, best: BestStep | None) -> bool:
-    """Whether the best step shortens nothing of the loss, or leaves batches longer than their interval."""
+    """Whether the best step shortens nothing of the loss, or may leave batches longer than their interval.
+
+    Of a step whose saving nobody knows only where even the most that it may save leaves them so.
+    """
     if loss is None or best is None:
         return False
     if loss.kind == "pace" and best.advice.saves_ms is not None:
         interval, batch = judged.window.facts.fixed_interval_ms, sure(judged.window, "trigger_execution_ms")
-        return interval is not None and batch - best.advice.saves_ms.likely > interval
+        saves = best.advice.saves_ms
+        return interval is not None and batch - (saves.high if saves.expected is None else saves.low) > interval
     if loss.kind in ("batches", *GRAVE):
         return False
     findings = judged.judgement.findings

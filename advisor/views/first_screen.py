@@ -433,7 +433,9 @@ def beside_the_loss(query: QueryEntry) -> str:
     if loss is None or not query.screen.loss_stays:
         return ""
     if loss.kind == "pace":
-        return "The batches still take longer than the trigger interval."
+        saves, interval = query.best_step and query.best_step.advice.saves_ms, query.value("trigger_interval_ms")
+        surely = not saves or (query.metric("trigger_execution_ms").typical or 0.0) - saves.high > (interval or 0.0)
+        return f"The batches {'still' if surely else 'may still'} take longer than the trigger interval."
     return f"This does not shorten {'the logs' if loss.kind == 'logs' else loss_name(loss)}."
 
 
