@@ -46,11 +46,11 @@ def largest_loss(judged: Judged) -> Loss | None:
     return longest(judged)
 
 
-def longest(judged: Judged) -> Loss | None:
-    """Return the finding or the phase that takes most time; None in real-time mode, where a batch lasts as its trigger."""
-    if judged.window.facts.value("trigger") == "real_time":
+def longest(judged: Judged, of_batches: bool = False) -> Loss | None:
+    """Return the finding or the phase that takes most time, if asked only of the time of batches."""
+    if judged.window.facts.value("trigger") == "real_time":  # a batch lasts as long as its trigger there
         return None
-    found = list(_findings(judged))
+    found = [one for one in _findings(judged) if not of_batches or one.loss.kind != "waiting"]
     best = max([*found, *_phases(judged, found)], key=lambda one: one.counts, default=None)
     return _with_its_cause(best.loss, judged) if best else None
 

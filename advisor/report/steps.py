@@ -14,6 +14,7 @@ from advisor.metrics.units import milliseconds
 from advisor.report.judged import Judged
 from advisor.report.loss import explain, grave, longest
 from advisor.savings import exclude, in_common
+from advisor.savings.after import WAITING
 from advisor.vocabulary import GRAVE
 from advisor.window import PHASES
 
@@ -52,19 +53,18 @@ def best_step(
 
 
 def treated(judged: Judged, loss: Loss | None) -> Loss | None:
-    """Return the loss that a step is sought for: of late batches what takes most of them, if a finding has a step.
+    """Return the loss to find a step for: of late batches what takes most of them, if a finding that names it has one.
 
-    It is the lateness itself where a step against that is expected to save much beside it, as more rows a batch do.
+    It stays the lateness where a limit can be raised.
     """
-    window, found = judged.window, {one.rule: one for one in judged.judgement.findings}
+    window, found = judged.window, judged.judgement.findings
+    steps = {one.rule: [step for step in one.steps if step.legal != "no"] for one in found}
+    if loss is None or loss.kind != "pace" or any(step.saves_of in WAITING for step in steps[loss.rule or ""]):
+        return loss
     in_time = window.facts.fixed_interval_ms is not None and not sure(window, "over_interval_share") > 0
-    if loss is None or loss.kind != "pace" or in_time or (most := longest(judged)) is None:
-        return loss
-    if most.rule is None or judged.catalogue.rules[most.rule].general:
-        return loss
-    saved = (promise.likely for step in found[loss.rule or ""].steps if (promise := felt(step)) and step.legal != "no")
-    much = max(saved, default=0.0) >= ranking()["little"] * (most.ms or 0.0)
-    return loss if much or all(step.legal == "no" for step in found[most.rule].steps) else most
+    most = None if in_time else longest(judged, of_batches=True)
+    rule = most and most.rule
+    return most if rule and steps[rule] and not judged.catalogue.rules[rule].general else loss
 
 
 def on_the_way(findings: Sequence[Finding], target: Target | None, loss: Loss | None) -> BestStep | None:
@@ -79,10 +79,7 @@ def on_the_way(findings: Sequence[Finding], target: Target | None, loss: Loss | 
 
 
 def leaves_the_loss(judged: Judged, loss: Loss | None, best: BestStep | None) -> bool:
-    """Whether the best step shortens nothing of the loss, or may leave batches longer than their interval.
-
-    Of a step whose saving nobody knows only where even the most that it may save leaves them so.
-    """
+    """Whether the best step shortens nothing of the loss, or may leave batches longer than their interval."""
     if loss is None or best is None:
         return False
     if loss.kind == "pace" and best.advice.saves_ms is not None:
