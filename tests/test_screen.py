@@ -24,7 +24,7 @@ from advisor.report.query import query
 from advisor.report.screen import first_sentence, is_unopened
 from advisor.report.steps import best_step
 from advisor.report.verdict import calm
-from advisor.views.first_screen import beside_the_loss, in_a_line, no_step
+from advisor.views.first_screen import batch_headroom_lag, beside_the_loss, gain, in_a_line, no_step
 from advisor.views.terminal import report_as_text
 from advisor.window import Window, run_window
 from tests.made import START, events, facts, table, window
@@ -382,4 +382,27 @@ def test_late_batches_get_the_step_against_what_takes_most_of_them(
     told = query(judged(found, judge(found, load(None))))
     assert told.best_step and told.screen.loss and told.screen.loss.kind == "pace"
     assert (told.best_step.rule, beside_the_loss(told)) == (rule, words)
+    waits_for_two = gain(told, told.best_step.advice).endswith("a record waits for two batches")
+    assert waits_for_two == (interval_ms == 800)  # a shorter batch keeps the others, which stay
     assert words or told.screen.troubles[0].startswith("In a typical batch, 2.3 s of 3.2 s is spent in Python")
+
+
+def test_a_latency_without_its_backlog_is_the_batch_and_half_the_interval() -> None:
+    """Not the difference of two medians of what grows from batch to batch; the rows that wait are a median, too."""
+    row = {"triggerExecution": 300, "addBatch": 200, "numInputRows": 1000}
+    made = {
+        "name": "limit",
+        "facts": {"trigger": "processing_time", "trigger_interval_ms": 1000, "source": "kafka"},
+        "batches": {
+            "count": 60,
+            "interval_ms": 1000,
+            "row": row,
+            "sources": [{"backlog": 2000, "backlog_growth": 1200}],
+        },
+        "expect": {"verdict": "fires"},
+    }
+    found = of_example(Example.model_validate(made))
+    told = query(judged(found, judge(found, load(None))))
+    assert told.best_step and told.best_step.step == "more-rows-per-batch"
+    assert told.screen.after and told.screen.after.p50 == pytest.approx(300 + 1000 / 2, rel=0.01)
+    assert batch_headroom_lag(told).endswith("Lag 37,400 rows")

@@ -31,12 +31,13 @@ from advisor.facts import FACTS
 from advisor.metrics import Estimate, Missing, Quantiles, measure, measured, sure
 from advisor.metrics.capacity import asked_load, load_factor, outage_minutes, outlasts
 from advisor.metrics.flow import rows_taken
-from advisor.metrics.latency import latency_with_spikes
+from advisor.metrics.latency import Mixture, latency_with_spikes, mixture, mixture_quantiles
 from advisor.report.judged import Judged
 from advisor.report.loss import goes_to, of_loss_first, serves, troubles, within_add_batch
 from advisor.report.steps import felt, leaves_the_loss, on_the_way
 from advisor.report.verdict import closest, may_be_late, not_judged_yet
 from advisor.savings import sets
+from advisor.savings.after import WAITING
 from advisor.statistics import median
 from advisor.window import Window
 
@@ -118,6 +119,9 @@ def _after(window: Window, best: BestStep) -> After | None:
         return _with_fewer_spikes(window, now, best.advice.saves_ms)
     if promise is None or promise.high < ranking()["least_gain_ms"]:
         return None
+    if best.advice.saves_of in WAITING and isinstance(mixed := mixture(window), Mixture):
+        (left,) = mixture_quantiles(mixed.start - mixed.waited, mixed.width, mixed.rows, (0.5,))
+        return After(p50=round(left, 1))
     left = now.p50 - promise.told
     if left < ranking()["least_left"] * now.p50:
         return None

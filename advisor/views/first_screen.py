@@ -202,11 +202,11 @@ def batch_headroom_lag(query: QueryEntry) -> str:
     """Return `typical 0.33 s   p99 6.0 s   Headroom 12 %   Lag 0 rows`."""
     batch, lag = query.metric("trigger_execution_ms"), query.metric("backlog_rows")
     furthest = query.metric("furthest_behind_rows").typical
-    if lag.typical is not None:
+    if lag.p50 is not None:
         moving = _moving(query.trend.backlog_rows, lambda value: f"{text.count(value)} rows")
         gone = query.metric("catch_up_ms").value
         moving = f"; falls, gone in {text.ms(gone)}" if isinstance(gone, float) else moving
-        rows = f"{text.count(lag.typical)} rows{moving}"
+        rows = f"{text.count(lag.p50)} rows{moving}"
     else:
         rows = "not known" if furthest is None else f"at least {text.count(furthest)} rows"
     headroom = "-" if query.screen.headroom is None else f"{100 * query.screen.headroom:.0f} %"
@@ -375,10 +375,9 @@ def gain(query: QueryEntry, step: Advice) -> str:
     if step.saves_of == "backlog_wait_ms" and (drain := query.metric("drain_ms")).low is not None:
         low, high = text.ms(drain.low), text.ms(drain.high)
         gone = high if low == high else f"{low} to {high}"
-        return (
-            f"what waits is worked off in {gone}, if a batch takes up to half as long again; then {gain_in_short(step)}"
-        )
-    return (said or "not known before it is tried") + _waits_for_two(step)
+        at_end = f"what waits at the end is worked off in {gone}, if a batch takes up to half as long again"
+        return f"{at_end}; then {gain_in_short(step)}"
+    return (said or "not known before it is tried") + _waits_for_two(query, step)
 
 
 def gain_in_short(step: Advice) -> str:
@@ -406,13 +405,20 @@ def _promised(promise: Promise | None, of: str, step: Advice | None = None) -> s
     return f"{in_short(promise, of)} ({within})"
 
 
-def _waits_for_two(step: Advice) -> str:
+def _waits_for_two(query: QueryEntry, step: Advice) -> str:
     """Return why a record gains more than all that a batch may lose; empty where it does not."""
     record, batch = step.saves_latency_ms, step.saves_ms
     if record is None or batch is None or record.told <= batch.high:
         return ""
-    more = record.told > 2 * batch.high
-    return "; what waits in the source is worked off sooner, too" if more else "; a record waits for two batches"
+    if record.told > 2 * batch.high:
+        return "; what waits in the source is worked off sooner, too"
+    return "; a record waits for two batches" if _outlasts(query, batch.told) else ""
+
+
+def _outlasts(query: QueryEntry, saved: float) -> bool:
+    """Return whether a batch that is shorter by so many ms is not known to keep the trigger's interval."""
+    interval = query.value("trigger_interval_ms") if query.facts["trigger"].origin != "inferred" else None
+    return not interval or (query.metric("trigger_execution_ms").typical or 0.0) - saved > interval
 
 
 def why(query: QueryEntry) -> str:
@@ -433,9 +439,9 @@ def beside_the_loss(query: QueryEntry) -> str:
     if loss is None or not query.screen.loss_stays:
         return ""
     if loss.kind == "pace":
-        saves, interval = query.best_step and query.best_step.advice.saves_ms, query.value("trigger_interval_ms")
-        surely = not saves or (query.metric("trigger_execution_ms").typical or 0.0) - saves.high > (interval or 0.0)
-        return f"The batches {'still' if surely else 'may still'} take longer than the trigger interval."
+        saves = query.best_step and query.best_step.advice.saves_ms
+        may = " may" * bool(saves and not _outlasts(query, saves.high))
+        return f"The batches{may} still take longer than the trigger interval."
     return f"This does not shorten {'the logs' if loss.kind == 'logs' else loss_name(loss)}."
 
 
@@ -460,9 +466,9 @@ def once_known(facts: Sequence[str]) -> str:
 # Other steps, and what to ask
 
 
-def also(step: Advice) -> str:
+def also(query: QueryEntry, step: Advice) -> str:
     """Return another step that helps: what to do, how much it saves, what it takes."""
-    return f"{step.do}: {gain_in_short(step)}{_waits_for_two(step)} ({effort(step)}){_if_allowed(step)}"
+    return f"{step.do}: {gain_in_short(step)}{_waits_for_two(query, step)} ({effort(step)}){_if_allowed(step)}"
 
 
 def _if_allowed(step: Advice | PlannedStep) -> str:

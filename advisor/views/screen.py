@@ -200,7 +200,7 @@ def _others(chosen: Selection) -> Iterator[tuple[int, str, str, list[str]]]:
     also = [one for one in zip(screen.also, chosen.also, strict=False) if one[0].step not in _on_the_way(query)]
     for nth, (named, step) in enumerate(also):
         rank = _MUST if named.cheap and not nth and not screen.target else _ranked(_ALSO, nth)
-        yield rank, "" if nth else "ALSO", first_screen.also(step), [step.id]
+        yield rank, "" if nth else "ALSO", first_screen.also(query, step), [step.id]
     if query.together:
         best = {chosen.best.step} if chosen.best else set()
         steps = [named.step for named in query.together.steps if named.step not in best]

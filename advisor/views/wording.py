@@ -90,10 +90,10 @@ def at_least(query: QueryEntry) -> str:
 def lag(query: QueryEntry) -> str:
     """What waits in the source, with its trend in words, or why that is not known."""
     rows = query.metric("backlog_rows")
-    if rows.typical is None:
+    if rows.p50 is None:
         return not_known(rows)
     wait = query.metric("backlog_ms").p50
-    words = f"{text.amount(rows.typical, 'rows')} wait in the source" + (f", {text.ms(wait)} of work" if wait else "")
+    words = f"{text.amount(rows.p50, 'rows')} wait in the source" + (f", {text.ms(wait)} of work" if wait else "")
     gone = catch_up(query)
     return words + trend(query.trend.backlog_rows, lambda value: f"{text.count(value)} rows") + (gone and f"; {gone}")
 
