@@ -156,13 +156,19 @@ def test_after_detaching_nothing_is_left_and_what_was_heard_can_still_be_asked_f
     again.detach()
 
 
-def test_the_advisor_of_a_stopped_session_is_forgotten_and_one_that_is_gone_no_hindrance() -> None:
+def test_the_advisor_of_a_stopped_session_gives_its_address_and_its_threads_back() -> None:
     spark = session("stopped")
-    advisor = attach(spark)
+    advisor = attach(spark, health=0)
     spark.sparkContext._jsc = None
-    attach(session("next")).detach()
+    attach(session("next"), health=advisor._health.port).detach()
     assert "classic:stopped" not in live._ATTACHED
-    spark.sparkContext._jsc, spark.streams = object(), None
+    assert advisor.recorder.worker.thread is None
+
+
+def test_a_session_that_is_gone_is_no_hindrance() -> None:
+    spark = session("gone")
+    advisor = attach(spark)
+    spark.streams = None
     advisor.detach()
     assert advisor.recorder.worker.thread is None
 

@@ -103,9 +103,9 @@ class LiveAdvisor(SessionListener):
     def of(cls, spark: Any, options: Options) -> LiveAdvisor:
         """The advisor of this session: a new one, or the one that it has, with these options."""
         session = session_of(spark)
+        for gone in [old for old in list(_ATTACHED.values()) if old._session.stopped()]:
+            gone._let_go()
         with _LOCK:
-            for key in [key for key, old in _ATTACHED.items() if old._session.stopped()]:
-                del _ATTACHED[key]
             known = _ATTACHED.get(session.key)
             if known is not None:
                 known._take(options)
