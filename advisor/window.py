@@ -129,6 +129,8 @@ def run_window(table: pa.Table | Batches, facts: Facts) -> Window:
     """
     whole = executed_window(table, facts)
     steady = ~whole.executed["cold"] & (whole.executed["input_rows"] != 0) & ~whole.executed["impossible"]
+    sound = steady & ~whole.executed["implausible"]  # what is left out of a batch would count as 0 ms in a mean
+    steady = sound if sound.sum() >= FEWEST_WHOLE else steady
     window = whole.only(steady & newest(steady, MOST_BATCHES), "all steady batches of the run")
     if len(window) or not len(whole):
         return window

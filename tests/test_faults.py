@@ -157,6 +157,12 @@ def test_one_odd_batch_is_left_out_and_said() -> None:
     assert "A time, a duration or a number of rows cannot be right in 1 batch" in str(data_problem(made))
 
 
+@pytest.mark.parametrize(("times", "judged"), [(20, 20), (9, 18)], ids=["others are enough", "too few others"])
+def test_a_batch_with_a_damaged_phase_is_judged_only_where_others_are_too_few(times: int, judged: int) -> None:
+    made = run_window(odd_table([{}, {"walCommit": -5}] * times), settled({}))
+    assert (len(made), len(made.executed)) == (judged, 2 * times)
+
+
 @pytest.mark.parametrize("timestamp", ["0001-01-01T00:00:00.000Z", "9999-12-31T23:59:59.999Z"])
 def test_a_batch_with_a_wrong_time_is_none_that_the_log_lacks(timestamp: str) -> None:
     batches = odd_table([{}] * 10 + [{"timestamp": timestamp}] + [{}] * 30)
