@@ -410,11 +410,8 @@ def test_what_is_told_of_a_finding(levels: list[str | None], changes: list[str])
     assert told(levels) == changes
 
 
-def test_what_another_finding_explains_is_not_told_of() -> None:
+def test_what_another_finding_explains_is_not_told_of_and_one_judgement_is_enough_of_a_dead_run() -> None:
     assert told(["high"] * 5, explained_by="LG002") == []
-
-
-def test_of_a_run_that_died_one_judgement_is_enough() -> None:
     assert [notice.change for notice in Watch().see(seen("high"), final=True)] == ["appeared"]
 
 
@@ -444,7 +441,7 @@ def test_a_query_without_any_event_has_no_data_and_a_waiting_one_is_idle() -> No
     assert "idle" in verdicts[other]
 
 
-def test_a_query_that_had_batches_and_waits_now_is_idle_until_the_next_one() -> None:
+def test_a_query_that_had_batches_and_waits_now_is_idle_until_the_next_one_and_may_die() -> None:
     with attach(session()) as advisor:
         run(advisor, 40)
         advisor.onQueryIdle(idle(7))
@@ -452,18 +449,13 @@ def test_a_query_that_had_batches_and_waits_now_is_idle_until_the_next_one() -> 
         waits = advisor.report()
         run(advisor, 41, first=40)
         works = advisor.report()
+        advisor.onQueryTerminated(ended("no such table"))
+        entry = advisor.report().queries[0]
     assert waits.queries[0]["idle_since"] == "2026-03-01T03:00:07.000Z"
     for shown in (repr(waits), waits._repr_html_()):
         assert "running, idle since 2026-03-01 03:00:07 UTC" in shown
     assert works.queries[0]["idle_since"] is None
-
-
-def test_of_a_run_that_died_the_error_comes_first() -> None:
-    with attach(session()) as advisor:
-        run(advisor, 40)
-        advisor.onQueryTerminated(ended("no such table"))
-        entry = advisor.report().queries[0]
-    assert entry["state"] == "dead"
+    assert entry["state"] == "dead"  # and its error comes first
     assert entry["verdict"].startswith("The query stopped with an error: no such table. ")
     assert entry["screen"]["loss"]["rule"] == "LG001"
 

@@ -226,18 +226,14 @@ def test_neither_what_ends_a_program_nor_a_failure_of_who_hears_of_it_ends_the_t
     assert failed == [SystemExit, KeyboardInterrupt, ValueError]
 
 
-def test_the_thread_is_there_only_while_a_query_runs() -> None:
+def test_the_thread_is_there_only_while_a_query_and_its_session_run() -> None:
     listening, thread = begun()
     tell(listening, ("ended", ended()))
     ends(thread)
     assert listening.worker.thread is None
     tell(listening, ("progress", batch(1)))
     assert len(listening.reading().batches) == 2
-
-
-def test_the_thread_ends_with_the_session() -> None:
-    session = Made()
-    _, thread = begun(session)
+    _, thread = begun(session := Made())
     session.over = True
     ends(thread)
 

@@ -397,11 +397,12 @@ class TestServers:
             assert "secret" not in said
             assert not other.asked
 
-    def test_a_redirect_on_the_same_server_is_followed(self, answers: dict[str, Any]) -> None:
-        moved = {f"new/{path}": answer for path, answer in answers.items()}
-        there = {path: redirect(f"/new/{path}") for path in answers}
+    @pytest.mark.parametrize("asked", ["", "/new/app_1/"])
+    def test_a_path_in_front_and_a_redirect_on_the_same_server(self, answers: dict[str, Any], asked: str) -> None:
+        moved = {f"new/app_1/{path}": answer for path, answer in answers.items()}
+        there = {path: redirect(f"/new/app_1/{path}") for path in answers} if not asked else {}
         with serving(moved | there) as served:
-            assert files.read([served.address]).from_ui
+            assert files.read([served.address + asked]).from_ui
 
     @pytest.mark.parametrize("line", [b"X", b"HTTP/1.1 100 Continue\r\n\r\n"])
     def test_a_header_that_never_ends_leaves_no_thread(self, line: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -646,11 +647,6 @@ class TestCredentials:
         with serving(made["answers"], tls=context) as served:
             assert "its certificate is for another host" in says(served.address)
             assert "speak https?" in says(served.address.replace("https", "http"))
-
-    def test_a_path_in_front(self, made: dict[str, Any]) -> None:
-        front = {f"proxy/app_1/{path}": answer for path, answer in made["answers"].items()}
-        with serving(front) as served:
-            assert files.read([f"{served.address}/proxy/app_1/"]).from_ui
 
 
 def certificate(place: Path, host: str = "127.0.0.1") -> Path:
