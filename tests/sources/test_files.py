@@ -557,7 +557,7 @@ def test_a_plain_file_in_windows_gives_what_it_gives_in_one(
     monkeypatch.setattr(random_access, "STEP", step)
     found = files.read([path])
     assert (found.events, found.duplicates, found.broken) == (whole.events, whole.duplicates, whole.broken)
-    assert found.sightings.equals(whole.sightings)
+    assert found.sightings.equals(whole.sightings) and found.batches.to_pylist() == whole.batches.to_pylist()
 
 
 def docker(text: str) -> str:
