@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any, get_args
 
@@ -98,3 +99,30 @@ def said(value: Any, change: Callable[[str], str]) -> Any:
     if isinstance(value, dict):
         return {key: item if key in KEPT else said(item, change) for key, item in value.items()}
     return [said(item, change) for item in value] if isinstance(value, list) else value
+
+
+class Seen(HTMLParser):
+    """The elements of HTML with their attributes, the kinds of its addresses, and the text outside of code."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.attributes: set[tuple[str, ...]] = set()
+        self.addresses: set[str] = set()
+        self.texts: list[str] = []
+        self.inside: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        self.attributes.add(tuple(sorted(name for name, _ in attrs)))
+        self.addresses |= {str(value).partition(":")[0] for name, value in attrs if name in ("href", "src")}
+        self.inside.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in self.inside:
+            del self.inside[-self.inside[::-1].index(tag) - 1 :]
+
+    def handle_data(self, data: str) -> None:
+        if not {"code", "style", "script"} & set(self.inside):
+            self.texts.append(data)

@@ -7,7 +7,6 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from functools import cache
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,7 @@ from advisor.views.notebook import findings
 from advisor.views.page import report_as_page
 from advisor.views.terminal import report_as_text
 from tests.made import event
-from tests.views.reports import dead, plain_report, report, said, slow
+from tests.views.reports import Seen, dead, plain_report, report, said, slow
 from tests.views.test_comparison import compared, faster
 from tests.views.test_trial import tried
 
@@ -82,31 +81,6 @@ def assert_is_text(page: str) -> None:
     assert [line for line in page.splitlines() + plain.splitlines() if OBEYED.search(line)] == []
 
 
-class Seen(HTMLParser):
-    """The elements of HTML with the names of their attributes, addresses, and the text outside of code."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.elements: list[tuple[str, tuple[str, ...]]] = []
-        self.addresses: set[str] = set()
-        self.texts: list[str] = []
-        self.inside: list[str] = []
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, tuple(sorted(name for name, _ in attrs))))
-        self.addresses |= {str(value).partition(":")[0] for name, value in attrs if name in ("href", "src")}
-        self.inside.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag in self.inside:
-            del self.inside[-self.inside[::-1].index(tag) - 1 :]
-
-    def handle_data(self, data: str) -> None:
-        if not {"code", "style", "script"} & set(self.inside):
-            self.texts.append(data)
-
-
 @cache
 def seen(page: str) -> Seen:
     return Seen(page)
@@ -131,7 +105,7 @@ def assert_is_html(page: str, like: str) -> None:
     assert_shows_no_mark(page)
     shown, meant = seen(page), seen(like)
     assert [tag for tag, _ in shown.elements if tag != "a"] == [tag for tag, _ in meant.elements if tag != "a"]
-    assert {names for _, names in shown.elements} <= {names for _, names in meant.elements} | {("href", "rel")}
+    assert shown.attributes <= meant.attributes | {("href", "rel")}
     assert {address for address in shown.addresses - meant.addresses if address != "https"} == set()
     assert "314379181489" not in page
 

@@ -8,7 +8,6 @@ import hashlib
 import json
 import re
 import sys
-from html.parser import HTMLParser
 from pathlib import Path
 
 import msgspec
@@ -24,22 +23,10 @@ from advisor.views.addbatch import waterfall
 from advisor.views.charts import Chart, can_draw, charts, drawn, library
 from advisor.views.page import OPEN, TOGETHER, packed, report_as_page
 from tests.made import events
-from tests.views.reports import dead, healthy, report, slow
+from tests.views.reports import Seen, dead, healthy, report, slow
 
 SAMPLES = Path(__file__).parents[2] / "sample_progress"
 BATCH = {"triggerExecution": 100, "addBatch": 30, "walCommit": 30, "commitOffsets": 30, "numInputRows": 100}
-
-
-class Seen(HTMLParser):
-    """Every element of a page with its attributes."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs)))
 
 
 @pytest.fixture(scope="module")
