@@ -60,7 +60,10 @@ _CALL: Final = (
     r"Creds?|Credentials?|Password(?:\w{0,20}Auth|Token)|BasicAuth|Plain(?:Text)?Auth|SaslPlain|AuthTokens|(?:get|create)Connection|\blogin"
     r"|\bauthenticate|\bsecrets\.put"
 )
-_TEXT: Final = r"(?:\"(?:[^\"\\]|\\.){0,300}\"|'(?:[^'\\]|\\.){0,300}')"
+_TEXT: Final = (
+    r"(?:\"(?:[^\"\\]|\\.){0,300}\"|'(?:[^'\\]|\\.){0,300}'"
+    r"|\\{1,7}[\"'](?:[^\"'\\]|\\{1,7}\w){0,300}\\{1,7}[\"']|&quot;(?:[^&]|&(?!quot;)){0,300}&quot;)"
+)
 _ARGUMENT: Final = rf"(?:{_TEXT}|[^\s\"'(),]{{1,200}})"
 _OF_FORMS: Final = r"(?i:accounts?|and|auth|failed|failure|logout|pages?|register|role|sign\w*|success|user(?:name)?s?)"
 _OF_OUTCOMES: Final = r"(?i:(?:fail|log|regist|sign|succe)\w*|auth|callback|denied|error|form|html|or|page|sso)\b"
@@ -126,7 +129,7 @@ INTRODUCED: Final = (
     rule("authorization_code", rf"(\bcode\W{{1,6}}){NOT_YET}[\w/.~+-]{{16,}}"),
     rule("identified", r"((?:IDENTIFIED|(?i:(?:(?:create|alter)\s{1,3}user|\bto)\s{1,3}\S{1,100}\s{1,3}identified))"
                        r"(?:\s{1,3}(?i:with)\s{1,3}\w{1,60})?\s{1,3}(?i:by)(?:\s{1,3}(?i:password|values))?\s{1,3})"
-                       rf"{NOT_YET}(?:'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|[^\s;,]+)"),
+                       rf"{NOT_YET}(?:'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|(?:&\w{{4}};)?[^\s;,]+)"),
     rule(("cred", "auth", "passwordtoken", "saslplain", "connection(", "login", "secrets.put"),
          rf"((?i:{_CALL})\w{{0,30}}(?:\.\w{{1,30}})?\(\s?(?:{_ARGUMENT},\s?){{1,4}}?)"
          rf"(?:{_TEXT}(?:,\s?{_ARGUMENT})*|{_DRAWN})"),
@@ -207,7 +210,15 @@ _PREFIXED: Final = (
     r"hv[sbr]\.[\w-]{20,}", r"gl(?:sa|c)_[\w=+/]{20,}", r"NRAK-[A-Z0-9]{20,}",  # Vault, Grafana, New Relic
     r"[0-9a-f]{36}NRAL",
     r"(?:AVNS_|CfDJ8|sntry[su]_|pscale_(?:tkn|pw|oauth)_|figd_|tskey-|xkeysib-|PMAK-|gsk_|r8_|sbp_|ntn_|nfp_"
-    r"|CFPAT-|lsv2_(?:pt|sk)_|sq0(?:atp|csp)-|pplx-|dp\.(?:ct|pt|sa|st)\.|vercel_blob_rw_|fio-u-|ops_eyJ)[\w=+/-]{16,}",
+    r"|CFPAT-|lsv2_(?:pt|sk)_|sq0(?:atp|csp)-|pplx-|dp\.(?:ct|pt|sa|st)\.|vercel_blob_rw_|fio-u-|ops_eyJ"
+    r"|csk-|sgp_|cfut_|ph[cx]_|fm2_|bkua_|napi_|pcsk_|sb_secret_|CCIPAT_|rubygems_|HRKU-|BBDC-|lin_oauth_|hcaik_|glrtr-|GR1348941"
+    r"|ATCTT3|ATBB|AKCp|cmVmdGtu|ABSK|bedrock-api-key-|cflt|wandb_v1_)[\w=+/-]{16,}",
+    # of any other issuer: a word or two, and what was drawn of digits and letters of both cases
+    r"(?<![./$])(?:[a-z]{2,8}[_-]){1,2}(?=[A-Za-z]{0,40}(?:\d{1,9}[A-Za-z]{1,40}){3})(?=[A-Fa-z\d]{0,40}[G-Z])"
+    r"(?=[A-Za-f\d]{0,40}[g-z])[A-Za-z\d]{24,}(?![\w./-])",
+    r"[\w-]{30,90}(?:AzSe|AACDbPE|ACOG)\w{4,6}\b|[\w+/]{30,50}\+ASt\w{6}==",  # Azure
+    r"\w{14}\.atlasv1\.\w{60,}", r"[MN][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,45}\b",  # Terraform, a bot of Discord
+    r"(?:sk_[0-9a-f]{48}|fw_[A-Za-z\d]{24}|re_\w{8}_\w{24}|oy2[a-z\d]{43}|cio[A-Za-z\d]{32}|EAA[A-Za-z\d]{80,}|SUA[A-Z\d]{55})\b",
     r"dt0[cs]\d\d\.[A-Z0-9]{24}\.[A-Z0-9]{64}", r"00D\w{12,15}![\w.]{20,}",  # Dynatrace, Salesforce
     r"pat-[a-z]{2}\d-[0-9a-f-]{36}", r"pul-[0-9a-f]{40}", r"secret_[A-Za-z0-9]{43}\b", r"EAACEdEose0cBA\w{10,}",
     r"SK[0-9a-f]{32}\b",  # Twilio
@@ -218,7 +229,7 @@ _HOOKS: Final = (
     r"hooks\.slack\.com/\w+/|discord(?:app)?\.com/api/webhooks/|webhook\.office\.com/\w+/|api\.telegram\.org/bot"
 )  # fmt: skip
 _TOKENS: Final = (
-    rule("", rf"(?<![\w~-])(?=[\w~./:!-]{{16}})(?:{'|'.join(_PREFIXED)})"),
+    rule("", rf"(?<![\w~-])(?=[\w~./:!+-]{{16}})(?:{'|'.join(_PREFIXED)})"),
     # what a system keeps of a password: bcrypt, crypt, htpasswd, argon2
     rule("$", r"(?<![\w$])\$(?:2[abxy]\$\d\d|apr1|[156y]|argon2(?:id?|d))\$[\w./$=,+]{20,}"),
     rule(("hook", "telegram"), rf"(?i:({_HOOKS})){NOT_YET}[^\s\"'<>]+"),

@@ -11,7 +11,7 @@ from advisor.redaction.plain import undisguised
 _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _BETWEEN: Final = re.compile(r"[\s_\-]+")
 _KEYS: Final = (
-    "access|account|api|app|auth|cipher|encryption|fernet|functions?|hmac|license|master|pass|private|pvt|session|shared|signing|ssh|storage"
+    "access|account|api|app(?:lication)?|auth|cipher|encryption|fernet|functions?|hmac|license|master|pass|private|pvt|session|shared|signing|ssh|storage|tls"
     "|subscription|symmetric"
 )
 # Spark's own pattern (spark.redaction.regex: secret, password, token, access key), and what it misses.

@@ -16,7 +16,7 @@ from advisor.redaction.names import is_secret_name, may_be_a_number, may_hold_bl
 Form: TypeAlias = Callable[[str, int], "re.Match[str] | None"]
 
 # As text writes it, and as JSON, a spreadsheet, HTML, an address and a word processor do.
-_OF_HTML: Final = r"&(?:quot|apos|#34|#39);"
+_OF_HTML: Final = r"&(?:quot|apos|#34|#39|#x2[27]);"
 _OF_ADDRESS: Final = r"%(?:25)?2[27]"
 _QUOTE: Final = rf"(?:\\{{0,7}}[\"']|\"\"|''|`|[“”‘’]|{_OF_HTML}|{_OF_ADDRESS})"
 _ADJECTIVE: Final = r"(?:(?i:access|account|api|client|encryption|mot de|private|secret|session|shared|signing) )?"
@@ -24,7 +24,7 @@ _ADJECTIVE: Final = r"(?:(?i:access|account|api|client|encryption|mot de|private
 # What an address escapes before a name is no part of it.
 _NAME: Final = rf"(?<![\w.\-/])(?:(?<=%)(?:25)?[2-7][0-9A-Fa-f])?(?=(?P<name>{_ADJECTIVE}[\w.\-/]+))(?P=name)"
 _BLANKS: Final = r"(?:\s|%20){0,9}"
-_SIGNS: Final = r"->|=>|[:+?]=|==?|:(?![/:])|[＝：→⇒]|%(?:25){0,3}3[dDaA]|\\{1,7}(?:u00|x)3[dDaA]|&(?:#61|equals);"
+_SIGNS: Final = r"[-=](?:>|&gt;)|[:+?=]?=|:(?![/:])|[＝：→⇒]|(?:%(?:25){0,3}|\\{1,7}(?:u00|x))3[dDaA]|&(?:#61|equals);"
 _SIGN: Final = rf"{_BLANKS}(?P<sign>{_SIGNS}){_BLANKS}(?:[|>][-+]?\s{{1,9}})?"
 _NEXT: Final = (
     r"[\s,;&|]{1,3}[\\\"'(\[{<]{0,3}[\w.\-/]{1,100}(?:\[[\\\"']{0,3}[\w.\-]{1,100}[\\\"']{0,3}\])?[\\\"']{0,3}\s{0,2}"
@@ -65,12 +65,14 @@ _OF_COOKIE: Final = re.compile(r"[^\"',\]})]*")
 _OF_ELEMENT: Final = re.compile(r"(?:<!\[CDATA\[(?:[^\]]|\](?!\]>)){0,500}\]\]>|[^<]*)(?=</)")
 _OF_ESCAPED_ELEMENT: Final = re.compile(r"[^&<]*(?:&(?!lt;)[^&<]*)*(?=&lt;/)")
 _OF_PAIR: Final = re.compile(r".*?(?=\)(?:[\s,;)\]}]|$)|$)", re.DOTALL)
+_OF_LIST: Final = re.compile(r"[^\s,\[\]]+(?=\])")
 _OF_COMMAND: Final = re.compile(r"(?!(?:and|are|cannot|is|must|needs?|not|option|or|requires?|was)\b)[^\s\"']+")
 
 # What a text must hold for a form to be tried, how the form begins, and how its value stands: `_ANY` is in quotes, in
 # brackets or bare.
 _ANY: Final[tuple[Form, ...]] = ()
-_WORD: Final = (_QUOTED.match, _OF_COMMAND.match)
+_IN_QUOTES: Final = (_QUOTED.match, _ESCAPED.match)
+_WORD: Final = (*_IN_QUOTES, _OF_COMMAND.match)
 _FORMS: Final = tuple((needs.split("|"), re.compile(opening), value) for needs, opening, value in (
     # {"name": "DB_PASSWORD", "value": "..."}, <property name="password" value="..."/>
     ("value", rf"\b(?i:name|key){_QUOTE}?\s{{0,3}}[:=]\s{{0,3}}{_QUOTE}?(?P<name>[\w.\-/]{{1,200}}){_QUOTE}?"
@@ -79,30 +81,30 @@ _FORMS: Final = tuple((needs.split("|"), re.compile(opening), value) for needs, 
     ("value", rf"(?P<quote>{_QUOTE})(?i:value){_QUOTE}\s{{0,3}}(?P<sign>:)\s{{0,3}}"
               rf"(?=\\{{0,7}}[\"'][^\"']{{0,300}}[\"']{_MEMBERS},\s{{0,9}}{_QUOTE}(?i:name|key){_QUOTE}"
               rf"\s{{0,3}}:\s{{0,3}}{_QUOTE}(?P<name>[\w.\-/]{{1,200}}))", _ANY),
-    ("value", r"<(?P<name>[\w.\-]{1,100})\s(?:[^<>]{0,300}\s)?(?i:value)\s?=\s?(?=[\"'])", (_QUOTED.match,)),
+    ("value", r"<(?P<name>[\w.\-]{1,100})\s(?:[^<>]{0,300}\s)?(?i:value)\s?=\s?", _IN_QUOTES),
     ("</", r"(?i:<(?:name|key))>\s{0,3}(?P<name>[\w.\-/]{1,200})\s{0,3}(?i:</(?:name|key)>\s{0,9}<(?:value|string))>",
      (_OF_ELEMENT.match,)),
     ("</", r"<(?:[\w\-]{1,50}:)?(?P<name>[\w.\-]{1,100})(?:\s[^<>]{0,300})?>", (_OF_ELEMENT.match,)),
     ("</", r"<[\w\-]{1,50}\s(?i:name|key)=[\"'](?P<name>[\w.\-]{1,200})[\"']>", (_OF_ELEMENT.match,)),
     ("&lt;/", r"&lt;(?P<name>[\w.\-]{1,100})&gt;", (_OF_ESCAPED_ELEMENT.match,)),
     ("(", rf"\({_NAME},\s?", (_OF_PAIR.match,)),
+    ("[", rf"(?<!\w)\[{_NAME},\s?", (_OF_LIST.match,)),
     # password { value: "..." }
-    ("value", rf"{_NAME}\s?\{{\s{{0,3}}value\s?:\s{{0,3}}(?=[\"'])", (_QUOTED.match,)),
+    ("value", rf"{_NAME}\s?\{{\s{{0,3}}value\s?:\s{{0,3}}", _IN_QUOTES),
     # .option("password", "..."), OPTIONS ('password' '...'), setPassword("...")
-    ("(", rf"\(\s{{0,99}}{_QUOTE}(?P<name>[\w.\-/]{{1,200}}){_QUOTE}(?:,\s{{0,99}}|\s{{1,3}})(?=[\"'])",
-     (_QUOTED.match,)),
-    ("(", r"\b(?!get|is|has)(?P<name>\w{1,100})\(\s?(?=[\"'])", (_QUOTED.match,)),
+    ("(", rf"\(\s{{0,99}}{_QUOTE}(?P<name>[\w.\-/]{{1,200}}){_QUOTE}(?:,\s{{0,99}}|\s{{1,3}})", _IN_QUOTES),
+    ("(", r"\b(?!get|is|has)(?P<name>\w{1,100})\(\s?", _IN_QUOTES),
     ("", rf"{_NAME}(?P<quote>{_QUOTE})?{_SIGN}", _ANY),
     # os.environ["DB_PASSWORD"] = "..."
     ("]", rf"\[(?P<quote>{_QUOTE})?(?P<name>[\w.\-/]{{1,200}}){_QUOTE}?\]{_SIGN}", _ANY),
     ("-", r"(?<![\w\-])--?(?P<name>[A-Za-z][\w.\-]{0,99})\s{1,3}(?!-)", _WORD),
     # ["--password", "..."]
-    ("--", rf"--(?P<name>[A-Za-z][\w.\-]{{0,99}}){_QUOTE},\s{{0,3}}(?=[\"'])", (_QUOTED.match,)),
+    ("--", rf"--(?P<name>[A-Za-z][\w.\-]{{0,99}}){_QUOTE},\s{{0,3}}", _IN_QUOTES),
     # PASSWORD '...', SET PASSWORD FOR me = '...', password is "..."
     ("password|passphrase|secret|token", r"(?i:\b(?P<name>password(?: for \S{1,100}\s{0,3}=)?"
-     r"|(?:password|passphrase|secret|token)(?: is| was)(?: set to)?:?)\s{1,3})(?=[\"'])", (_QUOTED.match,)),
+     r"|(?:password|passphrase|secret|token)(?: is| was)(?: set to)?:?)\s{1,3})", _IN_QUOTES),
     # SECRET_ACCESS_KEY '...'
-    ("_", r"\b(?P<name>[A-Z]{1,30}(?:_[A-Z]{1,30}){1,5}(?<!S))\s{1,3}(?=[\"'])", (_QUOTED.match,)),
+    ("_", r"\b(?P<name>[A-Z]{1,30}(?:_[A-Z]{1,30}){1,5}(?<!S))\s{1,3}", _IN_QUOTES),
 ))  # fmt: skip
 
 
