@@ -123,10 +123,10 @@ class TableFolder:
                 self._files.delete(self._at(table), True)
             if waits and not (self._files.mkdirs(self._at(table)) and self._files.rename(new, place)):
                 raise UsageError("save_table", f"{new.toString()} cannot be moved to {place.toString()}", _WOULD_DO)
-        self._files.delete(self._at(f"_new-{added}"), True)
         for name in self._names():
             if (found := _MANIFEST.fullmatch(name)) and int(found[1]) < self._number:
                 self._files.delete(self._at(name), False)
+        self._files.delete(self._at(f"_new-{added}"), True)
 
     def _at(self, name: str) -> Any:
         return self._path(f"{self.place}/{name}")

@@ -211,6 +211,25 @@ def test_what_a_killed_run_left_counts_once_or_never(
     assert [one.name for one in table.glob("_new-*")] == ["_new-99999999T999999+0000-a"]
 
 
+def test_what_a_run_killed_at_its_end_left_is_removed(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def begun() -> TableFolder:
+        folder = TableFolder(spark, str(tmp_path / "t"), ["batches"])
+        folder.begin()
+        (tmp_path / f"t/_new-{folder.name}/batches").mkdir(parents=True)
+        return folder
+
+    begun().commit({}, [])
+    second = begun()
+    monkeypatch.setattr(second, "_names", killed)
+    with pytest.raises(KeyboardInterrupt):
+        second.commit({}, [])
+    TableFolder(spark, str(tmp_path / "t"), ["batches"]).begin()
+    left = sorted(one.name for one in (tmp_path / "t").iterdir() if not one.name.startswith("."))
+    assert left == ["batches", "manifest-2.json"]
+
+
 def test_two_runs_at_once_are_one_too_many(save: Any, table: Path) -> None:
     with tablefolder._held(str(table)), pytest.raises(UsageError, match="another run is writing"):
         save()
