@@ -131,8 +131,7 @@ class Scan:
 
     def _finish(self, window: Stretch) -> None:
         if self._format and not self._format.tells and not self.harvest.anything:  # an event log is no pasted text
-            if (piece := records.piece(window.buffer)) >= 0:
-                records.keep_early(window.buffer, 0, len(window.buffer), piece, records.A_PIECE, self.harvest)
+            records.keep_piece(window.buffer, len(window.buffer), self.harvest)
             if self._look and not window.base and len(window.buffer) <= LONGEST and not self.harvest.anything:
                 text = bytes(window.buffer[:]).decode("utf-8", "replace")
                 self.pasted_error = sight_stack_trace(text, log=self._log, file=self.harvest.file)

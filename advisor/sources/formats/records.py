@@ -23,7 +23,7 @@ from advisor.sources.harvest import Buffer, Harvest, find
 LONGEST_EVENT = 32 << 20
 """Bytes of one event; a thousand Kafka partitions make a tenth of a megabyte."""
 LONGEST_PIECE = 1 << 20
-A_PIECE, CUT_OFF = "a piece of an event: it holds no durations", "cut off: its braces do not close"
+CUT_OFF = "cut off: its braces do not close"
 _REACH = 256 << 10
 """Bytes before and behind its key in which a record that is not whole is read."""
 _ANCHORS_INSIDE = 8
@@ -225,15 +225,14 @@ def keep_tail(buffer: Buffer, harvest: Harvest) -> None:
     head = buffer[:LONGEST_PIECE]
     following = _BEGINS.search(head)
     text = head[: head.rfind(b"\n", 0, following.start()) + 1].rstrip().rstrip(b"[{") if following else b""
-    closes = text.count(b"}") > text.count(b"{") and _WORD not in text and _RUN_KEY not in text
-    if closes and (found := _OF_A_TAIL.search(text)):
-        keep_early(buffer, 0, len(text), found.start(), A_PIECE, harvest)
+    if text.count(b"}") > text.count(b"{") and _WORD not in text and _RUN_KEY not in text:
+        keep_piece(buffer, len(text), harvest, _OF_A_TAIL)
 
 
-def piece(buffer: Buffer) -> int:
-    """Return where text begins that can only be a piece of an event, or -1."""
-    found = _PIECE.search(buffer[:LONGEST_PIECE])
-    return found.start() if found else -1
+def keep_piece(buffer: Buffer, end: int, harvest: Harvest, shown: re.Pattern[bytes] = _PIECE) -> None:
+    """Keep what the text up to `end` holds of an event without durations, if this pattern shows that it is one's."""
+    if found := shown.search(buffer[: min(end, LONGEST_PIECE)]):
+        keep_early(buffer, 0, end, found.start(), "a piece of an event: it holds no durations", harvest)
 
 
 def keep_early(buffer: Buffer, begin: int, end: int, start: int, reason: str, harvest: Harvest) -> None:

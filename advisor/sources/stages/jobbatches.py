@@ -31,7 +31,7 @@ _OF_FILES = frozenset({"file", "delta", "auto_loader", "other"})
 _QUARTER_MS = 900_000
 """Zones differ by quarters of an hour."""
 _STEADY = 2
-"""How many batches behind each other have to show a clock that is put forward for summer."""
+"""How many batches behind each other have to show that the clock was put forward behind them."""
 _SEVERAL = 3
 """Before so many batches a thread has to start a job: the first one's may be of before the query."""
 
@@ -56,8 +56,6 @@ def settle(
     for event, members in by_batch.values():
         moved |= {id(job): _zone(_ended(job), event, *zones.get(event.batch, last)) for job in members}
         own = [job for job in members if not work.clock or _ended(job) + moved[id(job)] > event.begin - CLOCKS_MS]
-        if work.clock and any(job.start + moved[id(job)] > event.end + HOUR_MS / 2 for job in own):
-            own = []  # the clock was put forward, and no later batch shows it
         for job in own:
             job.batch = event.batch
         _settle_batch(event, own)
@@ -174,8 +172,9 @@ def _zones(batches: Sequence[tuple[Event, list[LoggedJob]]]) -> Iterator[tuple[f
     off = [round((event.end - end) / _QUARTER_MS) * _QUARTER_MS for (event, _), end in zip(batches, ends, strict=True)]
     zone = float(np.percentile(off, 50, method="lower")) if off else 0.0
     for at, ((event, _), end) in enumerate(zip(batches, ends, strict=True)):
-        before, steady = zone, off[at : at + _STEADY] == [off[at]] * _STEADY
-        if steady and abs(off[at] - zone) == HOUR_MS and not _lies_in(event, end + zone):
+        before, moved = zone, zone - off[at]
+        steady = off[at : at + _STEADY] == [off[at]] * _STEADY  # jobs of before the batch may end an hour early, too
+        if (moved == HOUR_MS or (moved == -HOUR_MS and steady)) and not _lies_in(event, end + zone):
             zone = off[at]
         yield zone, before
 
