@@ -17,7 +17,6 @@ from advisor.errors import CatalogueError
 from advisor.facts import Known
 from advisor.metrics.flow import batch_traces, folder, folders_of, lies_in
 from advisor.metrics.units import milliseconds
-from advisor.stages.columns import TABLE_MS
 from advisor.window import Window
 
 _NO_FILES = ("kafka", "rate", "rate_micro_batch", "socket", "kinesis", "event_hubs", "memory")
@@ -100,7 +99,7 @@ def done_besides(window: Window) -> dict[str, Known]:
     told: dict[str, object] = {trace.tells: True for trace, *_ in found if trace.tells}
     told |= {"own_table_read": True} if own else {}
     told |= {"table_files": round(max(tables.values()))} if tables else {}
-    _, longest = max(((ms, path) for (name, path), ms in usual.items() if name == TABLE_MS), default=(0, ""))
+    _, longest = max(((ms, path) for (name, path), ms in usual.items() if name == "table_ms"), default=(0, ""))
     if longest:
         told["longest_table"] = longest + (f" ({tables[longest]:,.0f} files)" if tables.get(longest, 0) > 1 else "")
     told |= {"batch_does": words} if words else {}

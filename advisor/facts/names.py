@@ -41,8 +41,7 @@ class Fact:
     values: tuple[str, ...] = ()
     unit: str = ""
     minimum: float | None = None
-    maximum: float | None = None
-    """What Spark, Parquet or Kafka take at most."""
+    maximum: float | None = None  # what Spark, Parquet or Kafka take
     nullable: bool = False
     """Whether None ("seen, and there is none") is a value."""
     scope: Scope = "query"

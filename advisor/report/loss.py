@@ -241,8 +241,7 @@ def goes_to(window: Window, phases: Sequence[Phase]) -> list[Part]:
         others = counted = ~np.isnan(duration) & window.middle
         count = max(1, int(others.sum()))
     parts = {kind: total(ms[others]) for kind, ms in _by_phase(window, phases).items()}
-    rest = _rest(window)
-    parts[rest] = parts.get(rest, 0.0) + _in_no_phase(window, others)
+    parts = _with_the_rest(parts, window, _in_no_phase(window, others))
     if isinstance(found, Rhythm):
         parts["batches"] = total(duration[found.slow])
     return _largest({kind: ms / count for kind, ms in parts.items()}, total(duration[counted]) / count)
@@ -253,8 +252,7 @@ def typical_parts(window: Window, phases: Sequence[Phase]) -> list[Part]:
     inside = window.middle
     found = _by_phase(window, phases).items() if inside.any() else ()
     parts = {kind: float(ms[inside].mean()) for kind, ms in found}
-    rest = _rest(window)
-    parts[rest] = parts.get(rest, 0.0) + sure(window, "unaccounted_ms")
+    parts = _with_the_rest(parts, window, sure(window, "unaccounted_ms"))
     return _largest(parts, sure(window, "trigger_execution_ms"))
 
 
@@ -280,9 +278,10 @@ def _in_no_phase(window: Window, counted: np.ndarray) -> float:
     return max(0.0, total((window.batches["trigger_execution_ms"] - named)[whole]))
 
 
-def _rest(window: Window) -> LossKind:
-    """Return what the time in no phase is: before Spark 3.4 mostly the commit log's."""
-    return "logs" if hides_commit_log(window) else "unaccounted"
+def _with_the_rest(parts: Mapping[LossKind, float], window: Window, ms: float) -> dict[LossKind, float]:
+    """Return the parts with the time in no phase, before Spark 3.4 mostly the commit log's."""
+    rest: LossKind = "logs" if hides_commit_log(window) else "unaccounted"
+    return {**parts, rest: parts.get(rest, 0.0) + ms}
 
 
 def _largest(parts: Mapping[LossKind, float], whole: float) -> list[Part]:

@@ -164,18 +164,13 @@ PART_COLUMNS: tuple[Column, ...] = (
     *_FROM,
 )
 """One row per micro-batch whose jobs were seen."""
-TABLE_MS = "table_ms"
-"""Of the traces: what stages take that read no stream, by the folder that they read."""
 
 COUNTED_BY_LINES = ("code_generated_ms", "code_too_long", "code_refused", "commit_retries", "writes")
 """Columns from lines of a driver's log: 0 without such a line."""
-SELDOM_IN_LINES = (
-    *("files_written", "bytes_written", "files_read", "log_compaction_ms"),
-    *("since_last_stage_ms", "kafka_polls", "kafka_poll_ms"),
-)
+SELDOM_IN_LINES = ("files_written", "bytes_written", "files_read", "log_compaction_ms", "kafka_polls", "kafka_poll_ms")
 """What is not known without such a line: consumers may write to the executors' logs, few sources read files, and few
 sinks tell what they wrote."""
-BY_LINES = (*COUNTED_BY_LINES, *SELDOM_IN_LINES, "writing_ms")
+BY_LINES = (*COUNTED_BY_LINES, *SELDOM_IN_LINES, "writing_ms", "since_last_stage_ms")
 """Columns of batch parts that no other origin has."""
 
 STAGES: pa.Schema = pa.schema([(column.name, column.type) for column in STAGE_COLUMNS])

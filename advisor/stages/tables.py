@@ -24,7 +24,7 @@ from advisor.stages.batchjobs import (
     strangers_of,
     too_long_of,
 )
-from advisor.stages.columns import BATCH_PARTS, BY_LINES, COUNTED_BY_LINES, SCHEMAS, STAGES, TABLE_MS
+from advisor.stages.columns import BATCH_PARTS, BY_LINES, COUNTED_BY_LINES, SCHEMAS, STAGES
 from advisor.stages.jobs import NUMBERS, Batch, column, matrix
 from advisor.stages.parts import (
     DRIVER,
@@ -205,8 +205,8 @@ def _traces(inside: Inside, bounds: Sequence[float]) -> list[str]:
         if note.trace and (not timed or bounds[0] <= note.time <= bounds[1]):
             sums[note.trace] += note.value
     for one in inside.attempts:
-        if one.kind == "other":
-            sums[" ".join((TABLE_MS, *sorted(one.paths)[:1]))] += one.completed - one.submitted
+        if one.kind == "other":  # which read no stream, by the folder that they read
+            sums[" ".join(("table_ms", *sorted(one.paths)[:1]))] += one.completed - one.submitted
     return [" ".join((*trace.split()[:1], f"{sum:g}", *trace.split()[1:])) for trace, sum in sorted(sums.items())]
 
 

@@ -156,8 +156,7 @@ class Scheduler:
         """The last line of a Python worker that may be of several busy stages, or of several open ones."""
         self._waits = SlotWaits()
         self._marked, self._marked_ms = begun, 0.0
-        self.ended = b""
-        """The line of the last stage that ended."""
+        self.ended = b""  # the line of the last stage that ended
 
     @property
     def idle(self) -> bool:
