@@ -28,10 +28,11 @@ from advisor.savings.promise import HAS_PARTS
 from advisor.sources.sightings.line import Told
 from advisor.sources.sightings.plan import read_physical_plan
 from advisor.sources.sightings.region import sight
+from advisor.views.first_screen import no_step
 from advisor.views.terminal import report_as_text
 from tests.made import events, window
 from tests.test_metrics import topic
-from tests.views.reports import ASYNC, advice, finding
+from tests.views.reports import ASYNC, advice, finding, report, slow
 
 QUICK = {"triggerExecution": 330, "addBatch": 254, "walCommit": 30, "commitOffsets": 30, "numInputRows": 500}
 SLOW = QUICK | {"triggerExecution": 2330, "addBatch": 2254}
@@ -378,3 +379,10 @@ def test_what_is_left_out_is_said_where_it_is_most_of_a_log(tmp_path: Path) -> N
     report = advisor.analyze(tmp_path / "p.json", set=["trigger_interval_ms=2000"]).typed
     words = "left out: 3 cold after a start (the last took 2.5 s, longer than the interval)"
     assert words in " ".join(report_as_text(report).split())
+
+
+def test_a_saving_that_is_not_worth_the_state_is_no_step_to_take() -> None:
+    (query,) = report(slow()).queries
+    lossy = replace(query.findings[0], steps=(advice(ASYNC | {"takes": "new_checkpoint"}),))
+    words = no_step(replace(query, best_step=None, findings=(lossy,)))
+    assert words.startswith("Nothing that is worth the state") and re.search(r"\(\d+ ms to \d+ ms\)", words)
