@@ -178,8 +178,9 @@ def _left_out(window: Window) -> str:
         "without rows": int(empty.sum()),
         "with impossible times": int((wrong & ~cold & ~empty).sum()),
     }
-    rest, damaged = len(window.executed) - len(window) - sum(reasons.values()), int(window.executed["implausible"].sum())
-    reasons |= {"with damaged numbers": min(rest, damaged), "earlier": rest - damaged}
+    rest = len(window.executed) - len(window) - sum(reasons.values())
+    reasons["with damaged numbers"] = min(rest, int(window.executed["implausible"].sum()))
+    reasons["earlier"] = rest - reasons["with damaged numbers"]
     said = ", ".join(f"{count:,} {why}" for why, count in reasons.items() if count > 0)
     return f"; left out: {said}" if said and len(window) else ""
 
