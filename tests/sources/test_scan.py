@@ -111,19 +111,24 @@ def test_a_broken_event_costs_only_itself_without_markers(cut: str) -> None:
     assert 1 <= len(found.broken) <= 2
 
 
+_NO_JSON = "a line that begins as progress and is no JSON"
+
+
 @pytest.mark.parametrize(
-    ("line", "broken"),
+    ("line", "ids", "broken"),
     [
-        ('{"id":"a","runId":"b","batchId":1,4237.3}', 1),  # two halves of lines, as a lost block leaves them
-        (compact(made()[1])[:60], 1),
-        (compact(made()[1])[:20], 1),
-        ('{"id": "a", "runId": "b", "name": "started"}', 0),
+        ('{"id":"a","runId":"b","batchId":1,4237.3}', [10, 12], [_NO_JSON]),  # two halves, as a lost block leaves them
+        (compact(made()[1])[:20], [10, 12], [_NO_JSON]),
+        (compact(made()[1])[:60], [10, 12], ["cut off: its braces do not close"]),
+        (compact(made()[1]) + " and more", [10, 11, 12], []),
+        ("a line of text", [10, 12], []),
+        ('{"id": "a", "runId": "b", "name": "started"}', [10, 12], []),
     ],
 )
-def test_a_line_that_begins_as_progress_and_is_no_json_is_broken(line: str, broken: int) -> None:
+def test_a_line_that_begins_as_progress_and_is_no_json_is_broken(line: str, ids: list[int], broken: list[str]) -> None:
     first, _, third = made()
     found = scanned(a_log(compact(first), line, compact(third)))
-    assert (found.batch_ids, len(found.broken)) == ([10, 12], broken)
+    assert (found.batch_ids, [one.reason for one in found.broken]) == (ids, broken)
 
 
 @pytest.mark.parametrize("form", [lambda event: MADE + pretty(event), pretty, compact])
