@@ -81,7 +81,7 @@ _FORMS: Final = tuple((needs.split("|"), re.compile(opening), value) for needs, 
     ("value", rf"(?P<quote>{_QUOTE})(?i:value){_QUOTE}\s{{0,3}}(?P<sign>:)\s{{0,3}}"
               rf"(?=\\{{0,7}}[\"'][^\"']{{0,300}}[\"']{_MEMBERS},\s{{0,9}}{_QUOTE}(?i:name|key){_QUOTE}"
               rf"\s{{0,3}}:\s{{0,3}}{_QUOTE}(?P<name>[\w.\-/]{{1,200}}))", _ANY),
-    ("value", r"<(?P<name>[\w.\-]{1,100})\s(?:[^<>]{0,300}\s)?(?i:value)\s?=\s?", _IN_QUOTES),
+    ("value", r"<(?P<name>[\w.\-]{1,100})\s(?:[^<>]{0,300}\s)?(?i:value)\s?=\s?(?=[\"'\\&])", _IN_QUOTES),
     ("</", r"(?i:<(?:name|key))>\s{0,3}(?P<name>[\w.\-/]{1,200})\s{0,3}(?i:</(?:name|key)>\s{0,9}<(?:value|string))>",
      (_OF_ELEMENT.match,)),
     ("</", r"<(?:[\w\-]{1,50}:)?(?P<name>[\w.\-]{1,100})(?:\s[^<>]{0,300})?>", (_OF_ELEMENT.match,)),
@@ -102,7 +102,7 @@ _FORMS: Final = tuple((needs.split("|"), re.compile(opening), value) for needs, 
     ("--", rf"--(?P<name>[A-Za-z][\w.\-]{{0,99}}){_QUOTE},\s{{0,3}}", _IN_QUOTES),
     # PASSWORD '...', SET PASSWORD FOR me = '...', password is "..."
     ("password|passphrase|secret|token", r"(?i:\b(?P<name>password(?: for \S{1,100}\s{0,3}=)?"
-     r"|(?:password|passphrase|secret|token)(?: is| was)(?: set to)?:?)\s{1,3})", _IN_QUOTES),
+     r"|(?:password|passphrase|secret|token)(?: is| was)(?: set to)?:?)\s{1,3})(?=[\"'\\&])", _IN_QUOTES),
     # SECRET_ACCESS_KEY '...'
     ("_", r"\b(?P<name>[A-Z]{1,30}(?:_[A-Z]{1,30}){1,5}(?<!S))\s{1,3}", _IN_QUOTES),
 ))  # fmt: skip
