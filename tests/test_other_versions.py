@@ -160,8 +160,7 @@ def test_a_backlog_that_is_gone_at_the_end_is_not_falling_behind(tmp_path: Path)
         newest = {"orders": {"0": last}}
         one["sources"][0] |= {"startOffset": at[0], "endOffset": at[1], "latestOffset": newest}
     query = queried(tmp_path, "\n".join(map(json.dumps, run)))
-    assert query["screen"]["loss"]["rule"] == "TR008"
-    assert "TR001" not in [finding["rule"] for finding in query["findings"]]
+    assert not {"TR001", "TR008"} & {finding["rule"] for finding in query["findings"]}
     assert "available_now" in value(query, "trigger_one_of")
     assert legal(query).get(ASYNC) == "if"
 

@@ -67,7 +67,8 @@ def latest_row_ms(window: Window) -> float | Missing:
     seen = ~np.isnan(newest) & ~np.isnan(oldest)
     if not seen.any():
         return _untold(window)
-    return float((np.maximum.accumulate(newest[seen]) - oldest[seen]).max())
+    latest = float((np.maximum.accumulate(newest[seen]) - oldest[seen]).max())
+    return latest or Missing("all rows of a batch have one event time, so how late rows come is not seen")
 
 
 @window_metric("ms", label="the advised delay of the watermark")

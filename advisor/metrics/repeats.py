@@ -57,6 +57,15 @@ def computing_jobs(window: Window) -> np.ndarray:
     return _jobs(window, of_kind(window, "source_read", "state"))
 
 
+@batch_metric("count", "count", label="computations that no job shows")
+def unseen_computations(window: Window) -> np.ndarray:
+    """How many times more its rows say that a batch is computed than its jobs show; 0 where either is not known."""
+    times, jobs = computations(window), computing_jobs(window)
+    if isinstance(times, Missing) or isinstance(jobs, Missing):
+        return np.zeros(len(window))
+    return np.maximum(0.0, zero_filled(np.round(times) - jobs))
+
+
 @stage_metric("count", "count", label="jobs that write")
 def writing_jobs(window: Window) -> np.ndarray | Missing:
     """Jobs of a batch whose tasks write rows; where the log counts no rows, writes whose end its lines show."""
@@ -109,12 +118,14 @@ def _repeated(window: Window, again: np.ndarray) -> np.ndarray:
 
 @batch_metric("ms", phases=("add_batch_ms",), label="computing the batch again, at most")
 def recomputed_ms(window: Window) -> np.ndarray | Missing:
-    """What computing a batch again takes, as its jobs show it; else addBatch x (1 - 1 / computations), at most."""
+    """What computing a batch again takes, as all its jobs show it; else addBatch x (1 - 1 / computations), at most."""
     shown, times = repeated_ms(window), computations(window)
     if isinstance(times, Missing):
         return shown if isinstance(shown, np.ndarray) else times
     at_most = window.batches["add_batch_ms"] * (1 - 1 / np.maximum(times, 1))
-    return at_most if isinstance(shown, Missing) else np.where(np.isnan(shown), at_most, shown)
+    if isinstance(shown, Missing):
+        return at_most
+    return np.where(np.isnan(shown) | (needed(unseen_computations(window)) > 0), at_most, shown)
 
 
 @stage_metric("ms", label="reading the source again, at most", of_reads=True)

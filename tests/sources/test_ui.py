@@ -810,7 +810,7 @@ class TestWatching:
     ) -> None:
         held = {path: found for path, found in answers.items() if fails in path}
         whole = {path: found for path, found in answers.items() if "statistics" in path}
-        answers |= dict.fromkeys(whole, f"<h3>{pages.HEADING}</h3>")
+        answers |= dict.fromkeys(whole, f"<h3>{pages.HEADING}</h3>No visualization information available.")
         with serving(answers) as served:
             watched = Watched(served.address, stages=True)
             watched.poll()

@@ -40,7 +40,7 @@ _OF_STATE = b"stateOperators"
 _ANCHOR = re.compile(rb"durationM(?:s|illis)(?=\\*[\"'](?!\s{0,9}[\])])|\s?[:=]\s?\{)")
 """What asks for the key, as `lastProgress["durationMs"]`, is code."""
 _HEAD = re.compile(rb"""\{[\s#/*|]*["']id["']\s*:""")
-_BEGINS = re.compile(rb"""made progress:|\\*["']id\\*["']\s*:""")
+_BEGINS = re.compile(rb"""made progress:|["']id\\{0,9}["']\s{0,9}:""")
 _KEY = re.compile(rb"""\w+\\*["']?""")
 # No repetition inside a repetition of the same bytes: a quote that never closes would take exponential time.
 _TOKEN = re.compile(rb"""[{}]|"[^"\\\n]*(?:\\.[^"\\\n]*)*"?|(?<=[{\[,:( u])'[^'\\\n]*(?:\\.[^'\\\n]*)*'""", re.DOTALL)
