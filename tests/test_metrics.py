@@ -350,7 +350,12 @@ def test_the_advised_limit_works_a_backlog_off_in_a_time_that_follows_from_rows_
 
 @pytest.mark.parametrize(
     ("waiting", "why"),
-    [([0] * 20, "nothing waits"), ([1500 * n for n in range(1, 21)], "does not shrink"), ([900] * 20, "not shrink")],
+    [
+        ([0] * 20, "nothing waits"),
+        ([1500 * n for n in range(1, 21)], "does not shrink"),
+        ([900] * 20, "not shrink"),
+        ([3000 - 150 * min(n, 16) for n in range(1, 21)], "no more"),
+    ],
 )
 def test_a_backlog_that_does_not_shrink_is_never_gone(waiting: list[int], why: str) -> None:
     found = measure(queued([500] * 20, waiting), "catch_up_ms")

@@ -12,7 +12,7 @@ import pytest
 
 from advisor.catalogue import load
 from advisor.catalogue.example import Example
-from advisor.contract import Calm, Passed, QueryEntry
+from advisor.contract import Calm, FactEntry, Passed, Promise, QueryEntry
 from advisor.engine import Judgement, judge
 from advisor.examples import window as of_example
 from advisor.facts.evidence import Run
@@ -385,6 +385,14 @@ def test_late_batches_get_the_step_against_what_takes_most_of_them(
     waits_for_two = gain(told, told.best_step.advice).endswith("a record waits for two batches")
     assert waits_for_two == (interval_ms == 800)  # a shorter batch keeps the others, which stay
     assert words or told.screen.troubles[0].startswith("In a typical batch, 2.3 s of 3.2 s is spent in Python")
+    if words:  # a gain that counts what waits in the source is not beside a loss that stays
+        saves = {"saves_ms": Promise(0, 200, 300), "saves_latency_ms": Promise(0, 900, 1000)}
+        step = msgspec.structs.replace(told.best_step.advice, **saves)
+        counts = msgspec.structs.replace(told, best_step=msgspec.structs.replace(told.best_step, advice=step))
+        assert gain(counts, step).endswith("; what waits in the source is worked off sooner, too")
+        assert beside_the_loss(counts) == ""
+        unknown = msgspec.structs.replace(counts, facts=counts.facts | {"trigger": FactEntry(value=None, origin=None)})
+        assert gain(unknown, step).endswith("too, if the trigger has no interval")
 
 
 def test_a_latency_without_its_backlog_is_the_batch_and_half_the_interval() -> None:

@@ -205,15 +205,15 @@ def backlog_trend_ms_per_minute(window: Window) -> Estimate | Missing:
 @window_metric("ms", label="the time until the backlog is gone")
 def catch_up_ms(window: Window) -> Estimate | Missing:
     """How long until the backlog is gone: the age of what waits now over the pace at which this age shrinks."""
-    now = known(needed(backlog_ms(window)))[-1:]
-    if not any_above_zero(now):
+    ages = known(needed(backlog_ms(window)))
+    if not any_above_zero(ages[-1:]):
         return Missing("nothing waits in the sources")
     slope = backlog_trend_ms_per_minute(window)
     if isinstance(slope, Missing):
         return Missing(slope.reason)
-    if not slope.safe < 0:
-        return Missing("the backlog does not shrink")
-    low, value, high = (-60_000 * float(now[0]) / pace if pace < 0 else math.inf for pace in slope.ends)
+    if not slope.safe < 0 or ages[-2:].sum() >= ages[-4:-2].sum():
+        return Missing("the backlog does not shrink, or no more")
+    low, value, high = (-60_000 * float(ages[-1]) / pace if pace < 0 else math.inf for pace in slope.ends)
     return Estimate(low, value, high)
 
 

@@ -410,9 +410,15 @@ def _waits_for_two(query: QueryEntry, step: Advice) -> str:
     record, batch = step.saves_latency_ms, step.saves_ms
     if record is None or batch is None or record.told <= batch.high:
         return ""
-    if record.told > 2 * batch.high:
-        return "; what waits in the source is worked off sooner, too"
+    if _drains(step):
+        unsure = ", if the trigger has no interval" * (query.value("trigger") is None)
+        return f"; what waits in the source is worked off sooner, too{unsure}"
     return "; a record waits for two batches" if _outlasts(query, batch.told) else ""
+
+
+def _drains(step: Advice) -> bool:
+    """Return whether the gain of a record counts what waits in the source: more than two shorter batches."""
+    return bool(step.saves_latency_ms and step.saves_ms and step.saves_latency_ms.told > 2 * step.saves_ms.high)
 
 
 def _outlasts(query: QueryEntry, saved: float) -> bool:
@@ -436,7 +442,7 @@ def why(query: QueryEntry) -> str:
 def beside_the_loss(query: QueryEntry) -> str:
     """Return that the best step leaves the loss as it is; else empty."""
     loss = query.screen.loss
-    if loss is None or not query.screen.loss_stays:
+    if loss is None or not query.screen.loss_stays or (query.best_step and _drains(query.best_step.advice)):
         return ""
     if loss.kind == "pace":
         saves = query.best_step and query.best_step.advice.saves_ms
