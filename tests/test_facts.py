@@ -198,10 +198,13 @@ class TestComputed:
         assert "state_store" not in told and computed(frame([BATCH]).slice(0, 0)) == {}
         assert "stateful" not in computed(frame([{"triggerExecution": 3, "latestOffset": 2}]))  # an idle event
 
-    def test_a_stateful_query(self) -> None:
+    @pytest.mark.parametrize(
+        "times", [{"watermark": "1970-01-01T00:00:00.000Z"}, {"watermark": "", "max": "2026-01-05T03:00:00.000Z"}]
+    )
+    def test_a_stateful_query(self, times: dict[str, str]) -> None:
         operator = {"operatorName": "dedupe", "numRowsUpdated": 5, "customMetrics": {"loadedMapCacheHitCount": 1}}
         row = BATCH | {"operators": [operator, operator | {"operatorName": "stateStoreSave"}]}
-        told = values(computed(frame([row | {"eventTime": {"watermark": "1970-01-01T00:00:00.000Z"}}] * 3)))
+        told = values(computed(frame([row | {"eventTime": times}] * 3)))
         wanted = {"stateful": True, "state_operators": "dedupe,stateStoreSave", "state_store": "hdfs"}
         assert told | wanted | {"watermarked": True} == told
 

@@ -100,7 +100,7 @@ def computed(table: pa.Table | Batches) -> dict[str, Known]:
         **_state(executed, operators, keys),
         **_version_bounds(events.where(shown), operators, keys, kinds),
         "changelog": _changelog(operators),
-        "watermarked": _has_any(executed, ("watermark",)) or _unless_lacking(executed, "eventTime"),
+        "watermarked": _has_any(executed, ("watermark", "event_time_max")) or _unless_lacking(executed, "eventTime"),
         "platform": "databricks" if _has_any(executed, _DATABRICKS_PHASES) or _databricks_words(batches) else None,
         "trigger": "real_time" if events["real_time"].any() or real_time(executed, sources) else None,
     }
