@@ -94,3 +94,13 @@ TOKENS: dict[str, str] = {
     "pgp": "-----BEGIN PGP PRIVATE KEY BLOCK-----\n" + LONG + "\n-----END PGP PRIVATE KEY BLOCK-----",
 }  # fmt: skip
 """Credentials that are known by their own form, whatever stands around them."""
+
+MIXED = "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC2eF4hJ6kL8n"
+VALUES = {
+    "secret": SECRET, "mixed": MIXED, "long": (MIXED[::-1] * 3), "hex": "0f1e2d3c4b5a69788796a5b4c3d2e1f0",
+    "digest": "90ab12cd34ef56" * 4 + "0011aabb",
+}  # fmt: skip
+_ATTACK: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("attacked.yaml").read_text(encoding="utf-8"))
+ATTACKED: dict[str, str] = {name: form.format(o="", **VALUES) for name, form in _ATTACK["credentials"].items()}
+LOOK_ALIKES: list[str] = _ATTACK["look_alikes"]
+"""Credentials of an attack, and texts that only look like one."""

@@ -26,7 +26,7 @@ from advisor.sources.sightings.events import sight_event_log
 from advisor.sources.sightings.region import sight
 from advisor.views.markdown import report_as_markdown
 from tests.made import event
-from tests.redaction.shapes import DRAWN, HARMLESS, NAMED, PLACED, SECRET, TOKENS
+from tests.redaction.shapes import ATTACKED, DRAWN, HARMLESS, NAMED, PLACED, SECRET, TOKENS, VALUES
 from tests.sources.sessions import Made, ended, progress, recorder, tell
 from tests.sources.variants import pretty
 
@@ -39,7 +39,8 @@ FORMS = {
 FORMED = {name: token for name, token in TOKENS.items() if "\n" not in token}
 CREDENTIALS = [(text, SECRET) for text in FORMS.values()] + [(token, token[-14:-2]) for token in FORMED.values()]
 IDS = [*FORMS, *FORMED]
-SECRETS = sorted({secret for _, secret in CREDENTIALS})
+TEXTS = [text for text, _ in CREDENTIALS] + [*ATTACKED.values()]
+SECRETS = sorted({secret for _, secret in CREDENTIALS} | {*VALUES.values()})
 QUERY, RUN = "11111111-1111-1111-1111-111111111111", "22222222-2222-2222-2222-222222222222"
 _LINE = "26/03/01 02:00:00 INFO MicroBatchExecution: "
 _CLASS = "org.apache.spark.sql.streaming.StreamingQueryListener$Query"
@@ -119,24 +120,25 @@ def test_no_table_setting_or_error_holds_a_credential(text: str, secret: str) ->
 
 def test_a_session_and_its_history(tmp_path: Path) -> None:
     listening = recorder(Made(), history=History(tmp_path))
-    for number, (text, _) in enumerate(CREDENTIALS):
+    for number, text in enumerate(TEXTS):
         tell(listening, ("progress", progress(an_event(text, number))), ("ended", ended(f"Exception: {text}")))
-    listening.trouble("; ".join(text for text, _ in CREDENTIALS[:5]))
+    listening.trouble("; ".join(TEXTS[:5]))
     reading = listening.reading()
     listening.stop(30)
     (path,) = tmp_path.iterdir()
     kept = str([reading.batches.to_pylist(), reading.sightings.to_pylist(), listening.problems]) + path.read_text()
-    assert reading.events == len(CREDENTIALS)
+    assert reading.events == len(TEXTS)
     assert lines_with_credentials(kept) == []
-    assert files.read([tmp_path]).events == len(CREDENTIALS)
+    assert files.read([tmp_path]).events == len(TEXTS)
 
 
 @pytest.fixture(scope="module")
 def one_log_of_all(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A log with each where Spark prints what a user gave: nine in a query, those of an attack in one of its own."""
     place = tmp_path_factory.mktemp(f"token={SECRET}") / "driver.log"
-    texts = [text for text, _ in CREDENTIALS]
+    texts = ["; ".join(TEXTS[at : at + 9]) for at in range(0, len(CREDENTIALS), 9)] + [*ATTACKED.values()]
     broken = f'{_LINE}Streaming query made progress: {{"id": "{SECRET}", "timestamp": "password={SECRET}", \n'
-    logs = "".join(a_log("; ".join(texts[at : at + 9]), at) for at in range(0, len(texts), 9))
+    logs = "".join(a_log(text, number) for number, text in enumerate(texts))
     place.write_text(logs + broken, encoding="utf-8")
     return place
 
@@ -147,16 +149,18 @@ def lines_with_credentials(said: str) -> list[str]:
 
 def test_what_the_command_prints(one_log_of_all: Path) -> None:
     ran = CliRunner().invoke(main, ["analyze", str(one_log_of_all), "--all"])
-    assert ran.exit_code == 0
+    assert ran.exit_code == 0 and "redacted" in ran.output
     assert lines_with_credentials(ran.output) == []
 
 
-def test_what_a_notebook_gets_and_files_hold(one_log_of_all: Path) -> None:
+def test_what_a_notebook_gets_and_files_hold(one_log_of_all: Path, tmp_path: Path) -> None:
     shown = advisor.analyze(one_log_of_all)
     said = [shown.to_json(), repr(shown), shown._repr_html_(), shown.findings.to_csv(), json.dumps(shown.data)]
     said += [shown.to_html(), report_as_markdown(shown.typed, everything=True)]
     frames = [advisor.read_progress(one_log_of_all), advisor.read_sightings(one_log_of_all)]
-    said += [frame.drop(columns=["file", "log"]).to_csv() for frame in frames]  # where they were read is what was asked
+    frames = [frame.drop(columns=["file", "log"]) for frame in frames]  # where they were read is what was asked
+    frames[0].drop(columns=["operators", "sources"]).to_parquet(tmp_path / "saved", compression=None)
+    said += [*(frame.to_csv() for frame in frames), (tmp_path / "saved").read_bytes().decode("latin-1")]
     assert lines_with_credentials("\n".join(said)) == []
 
 
