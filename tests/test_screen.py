@@ -390,7 +390,10 @@ def test_late_batches_get_the_step_against_what_takes_most_of_them(
         step = msgspec.structs.replace(told.best_step.advice, **saves)
         counts = msgspec.structs.replace(told, best_step=msgspec.structs.replace(told.best_step, advice=step))
         assert gain(counts, step).endswith("; what waits in the source is worked off sooner, too")
-        assert beside_the_loss(counts) == ""
+        assert beside_the_loss(counts) == words
+        screen = msgspec.structs.replace(told.screen, loss=msgspec.structs.replace(told.screen.loss, kind="waiting"))
+        said = [beside_the_loss(msgspec.structs.replace(one, screen=screen)) for one in (told, counts)]
+        assert said == ["This does not shorten waiting.", ""]
         unknown = msgspec.structs.replace(counts, facts=counts.facts | {"trigger": FactEntry(value=None, origin=None)})
         assert gain(unknown, step).endswith("too, if the trigger has no interval")
 

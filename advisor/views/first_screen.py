@@ -442,12 +442,14 @@ def why(query: QueryEntry) -> str:
 def beside_the_loss(query: QueryEntry) -> str:
     """Return that the best step leaves the loss as it is; else empty."""
     loss = query.screen.loss
-    if loss is None or not query.screen.loss_stays or (query.best_step and _drains(query.best_step.advice)):
+    if loss is None or not query.screen.loss_stays:
         return ""
     if loss.kind == "pace":
         saves = query.best_step and query.best_step.advice.saves_ms
         may = " may" * bool(saves and not _outlasts(query, saves.high))
         return f"The batches{may} still take longer than the trigger interval."
+    if query.best_step and _drains(query.best_step.advice):
+        return ""  # what waits ends sooner
     return f"This does not shorten {'the logs' if loss.kind == 'logs' else loss_name(loss)}."
 
 
