@@ -16,6 +16,8 @@ MARK: Final = "Finish initializing with logical plan:"
 _REAL_TIME_SCAN: Final = "RealTimeStreamScan"
 _LOOP_JOINS: Final = ("BroadcastNestedLoopJoin", "CartesianProduct")
 _SHUFFLED_JOINS: Final = ("SortMergeJoin", "ShuffledHashJoin")
+_JOIN: Final = re.compile(r"^[ :|+-]*~?Join [A-Z]\w*(?P<condition>.*)")
+_EQUALITIES: Final = (" = ", " <=> ")
 _OF_TEXT: Final = re.compile(
     r"Plan ==\nScan \(1\)\s+\(1\) Scan\nOutput \[1\]: \[obj#\d+\]\nArguments: obj#\d+: java.lang.String, "
 )
@@ -83,6 +85,7 @@ def read_plan(line: Line) -> list[Told]:
     found, query = _writer(nodes[0])
     found += [_NO_TOWER] * (whole and "ForeachBatch" not in nodes[0])  # whose function makes further plans
     found += _costly("\n".join(nodes))
+    found += [Told("loop_join", value=True)] * _joins_in_a_loop(nodes)
     stateful = any(_is_stateful(nodes, index) for index in range(len(nodes)))
     if stateful or whole:
         found.append(Told("stateful", stateful))
@@ -129,6 +132,13 @@ def read_physical_plan(text: str) -> list[Told]:
     behind = text.partition(") StateStoreSave")[2].partition("state info [")[2]  # of the first operator that saves any
     mode = _MODE.search(behind.partition("\n")[0])
     return [*found, Told("output_mode", mode[1].lower())] if mode else found
+
+
+def _joins_in_a_loop(nodes: list[str]) -> bool:
+    """Whether a join of a logical plan has no equality; False if a filter, which Spark may move into it, has one."""
+    filters = any("Filter " in node and any(sign in node for sign in _EQUALITIES) for node in nodes)
+    joins = [join["condition"] for node in nodes if (join := _JOIN.match(node))]
+    return not filters and any(not any(sign in each for sign in _EQUALITIES) for each in joins)
 
 
 def _joins_own_groups(text: str) -> bool:
