@@ -417,3 +417,20 @@ def test_a_latency_without_its_backlog_is_the_batch_and_half_the_interval() -> N
     assert told.best_step and told.best_step.step == "more-rows-per-batch"
     assert told.screen.after and told.screen.after.p50 == pytest.approx(300 + 1000 / 2, rel=0.01)
     assert batch_headroom_lag(told).endswith("Lag 37,400 rows")
+
+
+@pytest.mark.parametrize(("came", "step"), [(1200, "async-progress"), (5000, "more-rows-per-batch")])
+def test_what_holds_a_batch_up_stands_before_a_larger_limit_where_the_backlog_falls_without_it(
+    came: int, step: str
+) -> None:
+    row = {"triggerExecution": 300, "addBatch": 100, "walCommit": 90, "commitOffsets": 90, "numInputRows": 1000}
+    sources = [{"backlog": 9000, "backlog_growth": came - 1000}]
+    made = {
+        "name": "limit",
+        "facts": {"trigger": "unspecified", "source": "kafka", "sink": "noop", "stateful": False},
+        "batches": {"count": 60, "interval_ms": 302, "row": row, "sources": sources},
+        "expect": {"verdict": "fires"},
+    }
+    found = of_example(Example.model_validate(made))
+    told = query(judged(found, judge(found, load(None))))
+    assert told.best_step and told.best_step.step == step

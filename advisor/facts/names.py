@@ -274,7 +274,7 @@ _FACTS = (
     Fact("shut_down_in_batch", "bool", "the application was shut down while a batch ran", "as known_error", _ASKED,
          outcome=True, settable=False),
     Fact("loop_join", "bool", "a join compares each row of one side with each of the other",
-         "BroadcastNestedLoopJoin or CartesianProduct in an event log, a Join without = in a driver log of Spark 4", _ASKED,
+         "BroadcastNestedLoopJoin or CartesianProduct in an event log; Join without = in a driver log of 4.x", _ASKED,
          settable=False),
     Fact("shuffled_join", "bool", "a join sends both sides through a shuffle",
          "SortMergeJoin or ShuffledHashJoin in the plan of an event log", _ASKED, settable=False),

@@ -10,6 +10,7 @@ from typing import TypeAlias
 from advisor.catalogue import Rule, ranking
 from advisor.contract import Advice, BestStep, Finding, Loss, Promise, StepName, Target, Together
 from advisor.metrics import sure
+from advisor.metrics.backlog import catches_up
 from advisor.metrics.units import milliseconds
 from advisor.report.judged import Judged
 from advisor.report.loss import explain, grave, longest
@@ -55,15 +56,19 @@ def best_step(
 def treated(judged: Judged, loss: Loss | None) -> Loss | None:
     """Return the loss to find a step for: of late batches what takes most of them, if a finding that names it has one.
 
-    It stays the lateness where a limit can be raised.
+    It stays the lateness where a limit can be raised, if batches without that part would still not take all that comes.
     """
     window, found = judged.window, judged.judgement.findings
     steps = {one.rule: [step for step in one.steps if step.legal != "no"] for one in found}
-    if loss is None or loss.kind != "pace" or any(step.saves_of in WAITING for step in steps[loss.rule or ""]):
+    if loss is None or loss.kind != "pace":
         return loss
     in_time = window.facts.fixed_interval_ms is not None and not sure(window, "over_interval_share") > 0
     most = None if in_time else longest(judged, of_batches=True)
     rule = most and most.rule
+    if any(step.saves_of in WAITING for step in steps[loss.rule or ""]) and not (
+        most and catches_up(window, most.ms or 0.0)
+    ):
+        return loss
     return most if rule and steps[rule] and not judged.catalogue.rules[rule].general else loss
 
 

@@ -23,7 +23,7 @@ _NUMBERS = 11
 """Columns before the words of a number."""
 _CODE = 5
 """Columns before a line to paste."""
-_MUST, _BRIEF, _TROUBLE, _ALSO, _INSIDE, _PROOF, _REFUSED = range(7)
+_MUST, _TROUBLE, _BRIEF, _ALSO, _INSIDE, _PROOF, _REFUSED = range(7)
 """What stays longest where lines are short; further entries of a list go before the first of any."""
 _FURTHER = 7
 _UNSURE, _TOGETHER, _GAP = 2 * _FURTHER, 90, 99
