@@ -25,7 +25,7 @@ from advisor.metrics import METRICS, Missing, measure
 from advisor.metrics.operators import CACHE_COUNTERS
 from advisor.metrics.units import in_words
 from advisor.metrics.units import number as in_unit
-from advisor.progress import decode
+from advisor.progress import Broken, decode
 from advisor.stages import BATCH_PARTS, STAGES
 from advisor.window import Window, run_window
 
@@ -46,7 +46,7 @@ def failures(rule: Rule, example: Example) -> list[str]:
     """The same for one example."""
     try:
         judged = window(example)
-    except (ArithmeticError, TypeError, ValueError) as error:
+    except (ArithmeticError, LookupError, TypeError, ValueError, Broken) as error:
         return [f"no batches can be made of it: {' '.join(str(error).split())}; does Spark write such numbers?"]
     return list(_differences(rule, example, judged, judge_rule(rule, judged)))
 

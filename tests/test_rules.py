@@ -89,6 +89,8 @@ def test_an_answer_that_differs_is_named(catalogue: Catalogue) -> None:
 
 @pytest.mark.parametrize("wrong", [{"row": {"triggerExecution": 1e308}}, {"row": {"triggerExecution": -400}},
                                    {"interval_ms": 10**14}, {"operators": ({"commitTimeMs": "x"},)},
+                                   {"operators": ({"operatorName": "x", "numRowsTotal": "a"},)},
+                                   {"operators": ({"operatorName": "x"},), "state_growth": 5},
                                    {"parts": {"traces": 5}}])  # fmt: skip
 def test_an_example_of_which_no_batches_can_be_made_is_named(catalogue: Catalogue, wrong: dict[str, Any]) -> None:
     rule = catalogue.rules["LG001"]

@@ -41,6 +41,13 @@ def test_a_new_rule_is_in_order_and_answers_its_own_examples(team: Path) -> None
     assert [line.split()[0] for line in tested.output.splitlines()] == ["ok", "ok", "ok"]
 
 
+def test_a_title_does_not_command_the_terminal(team: Path) -> None:
+    assert changed(team, "title: ", 'title: "\\e[31mRED" # ').exit_code == 0
+    for command in (("list",), ("show", "MY001")):
+        said = asked(*command, "--rules", str(team)).output
+        assert "31mRED" in said and "\x1b[31m" not in said
+
+
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [

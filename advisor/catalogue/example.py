@@ -29,7 +29,7 @@ class SourceShort(Model):
     backlog_growth: int = 0
     files_waiting: int | None = Field(None, ge=0)
     """Files that the source has not taken yet, as Databricks' Delta source and Auto Loader report them."""
-    partitions: int = Field(1, ge=1)
+    partitions: int = Field(1, ge=1, le=1_000)
     in_one: float = Field(0.0, ge=0, le=1)
     """The share of the records that one partition has before all take their turn."""
 

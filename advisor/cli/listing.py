@@ -13,6 +13,7 @@ from advisor.examples import failures, run
 from advisor.facts import FACTS, Fact
 from advisor.metrics import METRICS, label
 from advisor.sources.sightings.errors import known_errors
+from advisor.views.clean import clean
 from advisor.views.rules import reference
 from advisor.vocabulary import TAKES_IN_WORDS
 
@@ -68,7 +69,7 @@ def put_list(kind: str, dirs: Dirs, options: Mapping[str, Any]) -> None:
 
     columns = _METRICS_SHOWN if kind == "metrics" else list(rows[0])
     page = console.console(**terminal(options))
-    cells = ([row[key] for key in columns] for row in rows)
+    cells = ([clean(row[key]) for key in columns] for row in rows)
     looks = ({"header": name, "no_wrap": not nth} for nth, name in enumerate(columns))  # what names a row is not broken
     page.print(console.table(cells, *looks))
     put(console.written(page), options)
@@ -94,7 +95,7 @@ def put_one(kind: str, name: str, dirs: Dirs, options: Mapping[str, Any]) -> Non
     else:
         data = _found(one, name.lower(), {row[one]: row for row in _LISTS[kind](dirs)})
         words = "".join(f"- {key[0].upper()}{key[1:]}: {said}\n" for key, said in data.items())
-    put(_as_json(data) if options["form"] == "json" else words, options)
+    put(_as_json(data) if options["form"] == "json" else clean(words, lines=True), options)
 
 
 def _found(kind: str, name: str, known: Mapping[str, Named], command: str = "show") -> Named:
