@@ -434,3 +434,11 @@ def test_what_holds_a_batch_up_stands_before_a_larger_limit_where_the_backlog_fa
     found = of_example(Example.model_validate(made))
     told = query(judged(found, judge(found, load(None))))
     assert told.best_step and told.best_step.step == step
+
+
+def test_where_lines_are_short_the_reason_of_the_step_stays_before_how_it_is_checked() -> None:
+    (seen,) = (told := report("sample_progress/TR002/interval-100-ms-4.3.0/driver.log.gz").typed).queries
+    assert seen.best_step
+    (why,) = [one.says for one in seen.findings if one.rule == seen.best_step.rule]
+    words = " ".join(report_as_text(told, width=60).split())
+    assert why in seen.screen.troubles and why in words and " check " not in words

@@ -23,9 +23,9 @@ _NUMBERS = 11
 """Columns before the words of a number."""
 _CODE = 5
 """Columns before a line to paste."""
-_MUST, _TROUBLE, _BRIEF, _ALSO, _INSIDE, _PROOF, _REFUSED = range(7)
+_MUST, _WHY, _BRIEF, _TROUBLE, _ALSO, _INSIDE, _PROOF, _REFUSED = range(8)
 """What stays longest where lines are short; further entries of a list go before the first of any."""
-_FURTHER = 7
+_FURTHER = 8
 _UNSURE, _TOGETHER, _GAP = 2 * _FURTHER, 90, 99
 
 
@@ -76,7 +76,9 @@ def _everything(chosen: Selection, proof: Sequence[str], width: int) -> Iterator
     headline = _headline(query)
     yield _Part(_MUST, headline)
     troubles = [words for words in query.screen.troubles if words not in headline.plain]
-    yield from (_Part(_ranked(_TROUBLE, nth), Text(words, style="yellow")) for nth, words in enumerate(troubles[:3]))
+    why = {one.says for one in query.findings if chosen.best and one.rule == chosen.best.rule}
+    for nth, words in enumerate(troubles[:3]):
+        yield _Part(_WHY if words in why else _ranked(_TROUBLE, nth), Text(words, style="yellow"))
     yield _Part(_GAP, Text())
     for rank, label, number in _numbers(chosen, proof, width):
         yield _Part(rank, _row(label, number, indent=1, label_width=8))
