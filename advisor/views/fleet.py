@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from advisor.contract import Fleet, FleetQuery, Input, Wins
 from advisor.views import text, wording
-from advisor.views.clean import clean_all, escape, no_commands
+from advisor.views.clean import clean, escape, no_commands
 
 _QUERIES, _MOST, _BROKEN = 20, 10, 5
 _WIDEST = 60
@@ -24,12 +24,12 @@ class _Part(NamedTuple):
 
 def fleet_as_text(report: Fleet, *, everything: bool = False) -> str:
     """The report as plain text; lists are cut after some entries unless `everything` is wanted."""
-    return no_commands("\n\n".join(map(_plain, _parts(clean_all(report), everything))) + "\n")
+    return no_commands("\n\n".join(map(_plain, _parts(report, everything))) + "\n")
 
 
 def fleet_as_markdown(report: Fleet, *, everything: bool = False) -> str:
     """The report as Markdown; what comes from logs can add no markup."""
-    return "# Fleet latency report\n\n" + "\n\n".join(map(_marked, _parts(clean_all(report), everything))) + "\n"
+    return "# Fleet latency report\n\n" + "\n\n".join(map(_marked, _parts(report, everything))) + "\n"
 
 
 def per_hour(wins: Wins | None) -> str:
@@ -58,12 +58,13 @@ def by_jvm(read: Input) -> str:
 
 
 def _parts(report: Fleet, everything: bool) -> Iterator[_Part]:
-    yield _Part("", _opening(report))
+    """Yield what is shown, made safe: of very many queries the others need not be."""
+    yield _Part("", clean(_opening(report)))
     for most, part in _tables(report):
         shown = part.rows if everything else part.rows[:most]
         more = f"{len(part.rows) - len(shown)} more: --all" if len(shown) < len(part.rows) else ""
         if shown:
-            yield part._replace(rows=shown, words=part.words or more)
+            yield part._replace(rows=[[clean(cell) for cell in row] for row in shown], words=part.words or more)
 
 
 def _tables(report: Fleet) -> Iterator[tuple[int, _Part]]:
