@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from advisor.checkpoint import Checkpoint, Seen
     from advisor.window import Window
 
-Paths = str | Path | Iterable[str | Path]
+Paths = str | PathLike[str] | Iterable[str | PathLike[str]]
 Engine = Literal["auto", "local", "spark"]
 
 
@@ -52,7 +53,7 @@ def analyze(
     series: bool = False,
     stages: bool = True,
     query: str | None = None,
-    checkpoint: str | Path | None = None,
+    checkpoint: str | PathLike[str] | None = None,
     save: str | Path | None = None,
     packed: bool = False,
     processes: int = 1,
@@ -301,7 +302,7 @@ def read_stages(paths: Paths, *, parts: bool = False, spark: Any = None) -> pd.D
 
 
 def read_checkpoint(
-    path: str | Path, *, before: Iterable[str] = (), log: Paths | None = None, set: Iterable[str] = ()
+    path: str | PathLike[str], *, before: Iterable[str] = (), log: Paths | None = None, set: Iterable[str] = ()
 ) -> Checkpoint:
     """What a checkpoint's folder shows: whether a query starts from it, what is done again, what is pinned there.
 
@@ -320,7 +321,7 @@ def read_checkpoint(
     return describe(seen, before, user={name: value for _, name, value in map(parse_user_fact, listed("set", set))})
 
 
-def _with_checkpoint(reading: batches.Reading, place: str | Path | None) -> batches.Reading:
+def _with_checkpoint(reading: batches.Reading, place: str | PathLike[str] | None) -> batches.Reading:
     """What was read, with the facts of a checkpoint; InputError where it belongs to no query that was read."""
     if place is None:
         return reading
@@ -396,7 +397,8 @@ class _Given:
 
 
 def _listed(paths: Paths) -> list[str]:
-    return listed("paths", paths, "give a log file or a driver's address; with a session: advisor.attach(spark)")
+    several = listed("paths", paths, "give a log file or a driver's address; with a session: advisor.attach(spark)")
+    return [re.sub("^file:/(?!/)", "/", one) for one in several]  # as Spark prints a path
 
 
 _LENGTH = re.compile(

@@ -221,17 +221,18 @@ class UserWishes:
 
 def listed(option: str, given: Any, would_do: str = "give a text, or a list of texts") -> list[str]:
     """Return the texts or paths, one or several, that an option was given; UsageError for anything else."""
-    several = [*given] if isinstance(given, Iterable) and not isinstance(given, str) else [given]
-    if wrong := [one for one in several if not isinstance(one, str | Path)]:
+    is_one = isinstance(given, str | bytes | os.PathLike | Mapping) or getattr(given, "ndim", 1) != 1  # a data frame
+    several = [*given] if isinstance(given, Iterable) and not is_one else [given]
+    if wrong := [one for one in several if not isinstance(one, str | os.PathLike)]:
         raise UsageError(option, f"{type(wrong[0]).__name__} is neither a text nor a path", would_do)
-    return [str(one) for one in several]
+    return [str.__str__(os.fsdecode(one)) for one in several]  # of an Enum its value
 
 
 def user_wishes(
     set: Iterable[str], place: str | Path | None, beside: Iterable[str], catalogue: Catalogue
 ) -> UserWishes:
     """Wishes from `fact=value` texts and the advisor.yaml at `place`, or else the one beside these paths."""
-    found = find(beside) if place is None else Path(*listed("config", place, "give the path of an advisor.yaml"))
+    found = find(beside) if place is None else Path(*listed("config", [place], "give the path of an advisor.yaml"))
     return UserWishes(load(found, catalogue.rules), _given(listed("set", set)))
 
 

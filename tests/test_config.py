@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 from datetime import date
-from pathlib import Path
+from enum import Enum
+from pathlib import Path, PurePosixPath
+from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from advisor import api
 from advisor.catalogue import load as load_catalogue
 from advisor.catalogue.rule import Rule
-from advisor.config import Config, find, load
-from advisor.errors import CatalogueError
+from advisor.config import Config, find, listed, load
+from advisor.errors import CatalogueError, UsageError
 from advisor.views.fleet import fleet_as_text
 from tests.made import event
 
@@ -175,3 +179,34 @@ def test_it_is_found_beside_the_logs_and_one_that_is_not_there_is_an_os_error(tm
     assert find(["-", str(log)]) == find([str(tmp_path)]) == path
     with pytest.raises(FileNotFoundError):
         load(tmp_path / "none.yaml")
+
+
+class Named(str, Enum):
+    LOG = "a.log"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "a.log", Named.LOG, Path("a.log"), PurePosixPath("a.log"), ("a.log",), {"a.log": 1}.keys(),
+        pd.Series(["a.log"]), np.array(["a.log"]), np.str_("a.log"), (one for one in ["a.log"]),
+    ],
+)  # fmt: skip
+def test_a_text_a_path_or_several_are_taken(given: Any) -> None:
+    assert list(map(repr, listed("paths", given))) == ["'a.log'"]
+
+
+@pytest.mark.parametrize(
+    ("given", "kind"),
+    [
+        ({"id": "x"}, "dict"), ([{"id": "x"}], "dict"), (b"a.log", "bytes"), ([b"a.log"], "bytes"),
+        ([["a.log"]], "list"), (pd.DataFrame({"id": ["x"]}), "DataFrame"), (pd.DataFrame(), "DataFrame"),
+        (np.array("a.log"), "ndarray"), (None, "NoneType"), (5, "int"),
+    ],
+)  # fmt: skip
+def test_anything_else_is_refused_by_its_kind(given: Any, kind: str) -> None:
+    for asked in (api.analyze, api.read_progress):
+        with pytest.raises(UsageError, match=f"paths: {kind} is neither a text nor a path; give a log"):
+            asked(given)
+    with pytest.raises(UsageError, match=f"checkpoint: {type(given).__name__} is neither .* give the folder"):
+        api.read_checkpoint(given)

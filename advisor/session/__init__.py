@@ -50,7 +50,7 @@ def attach(
         raise UsageError("on_finding", f"{type(on_finding).__name__} is no function", "give one that takes a notice")
     judges = catalogue.rules_to_judge_by([*map(Path, listed("rules", rules))])
     asked = Asked(wishes=user_wishes(set, config, [], judges), live=True)
-    place = None if history is None else Path(*listed("history", history, "give a directory"))
+    place = None if history is None else Path(*listed("history", [history], "give a directory"))
     return LiveAdvisor.of(spark, Options(judges, asked, place, on_finding, keep, capacity, health))
 
 

@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 import pytest
 
 import advisor
+from advisor import api
 from advisor.batches import SCHEMA, SIGHTINGS, Reading, rows
 from advisor.errors import InputError
 from advisor.sources import codecs, files, harvest, opening, paths, random_access
@@ -325,7 +326,7 @@ def test_which_credentials_azure_takes_is_no_credential() -> None:
 def test_urls(tmp_path: Path) -> None:
     path = written(tmp_path, log())
     written(tmp_path, gzip.compress(event_log()), "more/app-1.gz")
-    assert files.read([f"file://{path}"]).events == 3
+    assert files.read([f"file://{path}"]).events == len(api.read_progress(f"file:{path}")) == 3
     found = files.read([f"file://{tmp_path}"])
     assert (found.events, found.duplicates, found.files) == (3, 3, 2)
     assert all(name.startswith("file://") for name in found.batches["file"].to_pylist())
