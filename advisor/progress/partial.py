@@ -88,11 +88,12 @@ _T = TypeVar("_T")
 
 
 class Partial(NamedTuple):
-    """What a partial record gives: its event if it can be judged, the parts that it lacks, and its words."""
+    """What a partial record gives: its event if it can be judged, the parts that it lacks, its words, run and batch."""
 
     event: Progress | None
     lacks: tuple[str, ...]
     says: str
+    batch: tuple[Any, Any] = (None, None)
 
 
 def of_fragment(fragment: Fragment) -> Partial | None:
@@ -111,7 +112,8 @@ def of_fragment(fragment: Fragment) -> Partial | None:
     thing = _with_its_length(thing)
     durations = thing.get("durationMs")
     judged = isinstance(durations, dict) and all(isinstance(durations.get(phase), int) for phase in _JUDGED)
-    return Partial(_event(thing, lacks) if judged or "durationMs" not in lacks else None, lacks, says)
+    event = _event(thing, lacks) if judged or "durationMs" not in lacks else None
+    return Partial(event, lacks, says, (thing.get("runId"), thing.get("batchId")))
 
 
 def _with_its_length(thing: dict[str, Any]) -> dict[str, Any]:

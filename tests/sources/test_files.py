@@ -617,6 +617,25 @@ def test_of_two_lines_torn_into_one_the_whole_one_is_read_and_the_other_named(
     assert len(found.broken) == 1
 
 
+@pytest.mark.parametrize("copy", [0, 2], ids=["message", "context"])
+@pytest.mark.parametrize(
+    ("text", "torn", "rows"),
+    [
+        ('"sources\\"', '"sources\\\r', 3), (',\\n  \\"runId', ',\rn  \\"runId', 3),
+        ('11,\\n  \\"num', '99,\rn  \\"num', 4), ('2222\\",\\n', '3333\\",\rn', 4),
+    ],
+    ids=["no sources", "no run", "another batch", "another run"],
+)  # fmt: skip
+def test_a_torn_copy_beside_the_whole_one_is_no_record(
+    tmp_path: Path, text: str, torn: str, rows: int, copy: int
+) -> None:
+    lines = list(map(variants.structured, made()))
+    texts = list(lines[1].partition('"context"'))
+    texts[copy] = texts[copy].replace(text, torn)
+    found = reading(tmp_path, "\n".join([lines[0], "".join(texts), lines[2]]).encode())
+    assert (found.events, len(found.broken), len(found.batches)) == (3, rows - 3, rows)
+
+
 def test_a_compressed_log_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(opening, "WINDOW", 2_000)
     monkeypatch.setattr(codecs, "BLOCK", 500)

@@ -11,7 +11,7 @@ import re
 from bisect import bisect, bisect_left
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from itertools import islice, takewhile
+from itertools import groupby, islice, takewhile
 from typing import Any, NamedTuple
 
 from advisor.progress import Broken, Partial, Progress, decode, from_object
@@ -132,7 +132,7 @@ def read_among(
     for low, high in gaps:
         if high - low < _SHORTEST or find(buffer, _WORD, low, high) < 0:
             continue
-        for found in find_in_lines(buffer, low, high):
+        for found in _once(buffer, low, high):
             if high == resume and not final and found.open and high - found.start < LONGEST_EVENT:
                 resume, final = found.again, True
                 break
@@ -151,6 +151,15 @@ def read_among(
         if start < resume and (lacks is not None or start >= ends[bisect(starts, start)]):
             harvest.add_broken(start, reason, lacks)
     return resume
+
+
+def _once(buffer: Buffer, begin: int, end: int) -> Iterator[Found]:
+    """Find the same, but no part of a batch that its line holds whole: a structured log has each event twice."""
+    for _, line in groupby(find_in_lines(buffer, begin, end), lambda one: buffer.rfind(b"\n", begin, one.start)):
+        found = list(line)
+        events = [one.event for one in found if one.event]
+        whole = [(run, event.batch_id) for event in events for run in (event.run_id, None)]
+        yield from (one for one in found if one.event or not one.partial or one.partial.batch not in whole)
 
 
 def line_of(buffer: Buffer, position: int, begin: int) -> int:
