@@ -220,10 +220,20 @@ def test_a_damaged_number_of_a_batch_is_no_gap_in_the_log() -> None:
     assert missing_batches(run_window(gap, settled({}))) == 4
 
 
-def test_ids_that_jump_by_more_than_can_have_run_are_damaged_and_no_gap() -> None:
-    judged = run_window(odd_table([{"batchId": n + (10**15 if n > 20 else 0)} for n in range(40)]), settled({}))
+@pytest.mark.parametrize(
+    ("ids", "count"),
+    [
+        ([n + (10**15 if n > 20 else 0) for n in range(40)], "1 batch"),
+        ([n // 2 for n in range(40)], "20 batches"),
+        ([7] * 40, "39 batches"),
+    ],
+    ids=["jump", "come twice", "stand"],
+)
+def test_ids_that_jump_by_more_than_can_have_run_or_repeat_are_damaged_and_no_gap(ids: list[int], count: str) -> None:
+    judged = run_window(odd_table([{"batchId": number} for number in ids]), settled({}))
     assert missing_batches(judged) == 0
-    assert data_problem(judged) == "Batch ids rise in 1 batch by more than can have run: these ids are damaged"
+    said = f"Batch ids rise in {count} by more than can have run, or not at all: these ids are damaged"
+    assert data_problem(judged) == said
 
 
 @pytest.mark.parametrize("instant", ["0001-01-01T00:00:00.000Z", "9999-12-31T23:59:59.999Z"])

@@ -50,8 +50,11 @@ def _problems(window: Window) -> Iterator[tuple[int, str]]:
     ran = window.executed
     too_long = ran["too_long"] if "too_long" in ran else np.zeros(1)
     yield missing_batches(window), "the log lacks {n} between the first and the last"
-    # no batch takes less than a millisecond
-    yield (~_steps(window)[1]).sum(), "batch ids rise in {n} by more than can have run: these ids are damaged"
+    ids = ran["batch_id"][~np.isnan(ran["batch_id"] + ran["timestamp"])]
+    yield (
+        (~_steps(window)[1]).sum() + len(ids) - len(np.unique(ids)),  # no batch takes less than a millisecond
+        "batch ids rise in {n} by more than can have run, or not at all: these ids are damaged",
+    )
     yield inflated_partitions(window), "numShufflePartitions counts retried tasks in {n} (before SPARK-45084)"
     yield (
         ran["lasts_on"].sum(),
