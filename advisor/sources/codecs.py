@@ -206,7 +206,7 @@ _MAGIC: tuple[tuple[bytes, _Unpack], ...] = (
     (b"\x04\x22\x4d\x18", _arrow("lz4")),
     (_LZ4_BLOCK, _lz4_blocks),
 )
-NOT_READ: Final = "not read: it is packed"
+NOT_READ: Final = "not read: "
 PACKED_HEAD: Final = 512
 """How many bytes at the beginning of a file show whether it is packed."""
 _UNPACK: Final = "unpack it, and give the log in it"

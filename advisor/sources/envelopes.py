@@ -14,7 +14,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from advisor.errors import InputError
 from advisor.progress import UNUSUAL
+from advisor.sources.codecs import NOT_READ
 from advisor.sources.harvest import Buffer
 
 _KEYS = (
@@ -34,6 +36,7 @@ _MARKED = b"made progress:"
 _OF_STAGES = b"DAGScheduler: "
 _ID = re.compile(rb'"id\\?"\s*:')
 _OPENED = b"made progress: {"
+_ALONE = re.compile(rb'made progress: \{"\s{0,9}[,\]}]')
 _OCTETS = re.compile(rb'"MESSAGE"\s*:\s*\[')
 _NAMED = re.compile(rb"[^\s\d\"{}][^\n\"{}]{0,160}?[|\] ][ \t]*(?=\[?\d\d(?:\d\d-|/)\d\d[-/]\d\d[T ]\d\d:)")
 """A container's name at the beginning of a line, before the time."""
@@ -209,6 +212,13 @@ def export_in(raw: bytes, grows: bool) -> Octets | Whole | None:
 def is_export(raw: bytes) -> bool:
     """Whether a text that begins like this has to be there as a whole before any of it can be read."""
     return isinstance(export_in(raw, True) or export_in(raw, False), Whole)
+
+
+def refuse_unknown(raw: bytes) -> None:
+    """Raise InputError for JSON of another form than those that are read, in which each line of a log stands alone."""
+    alone = _ALONE.match(raw, raw.find(_MARKED)) if raw[:_LONGEST].lstrip(_BLANK)[:1] in (b"[", b"{") else None
+    if alone and unwrapped(raw, raw.rfind(b"\n", 0, alone.start()) + 1, alone.end()) is None:
+        raise InputError("", f"{NOT_READ}an export of a form that is not known; export its lines as text")
 
 
 def _has_octets(raw: bytes) -> bool:

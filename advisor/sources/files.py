@@ -155,7 +155,7 @@ class _Parts:
 
 
 def is_empty(reading: Reading) -> bool:
-    """Whether nothing was found but files that are packed in a way that is not read."""
+    """Whether nothing was found but files of which nothing is read."""
     read = [one for one in reading.broken if not one.reason.startswith(NOT_READ)]
     return not (reading.events or len(reading.batches) or reading.overruns or read)
 

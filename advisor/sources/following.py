@@ -211,7 +211,7 @@ def _followed(one: Input) -> _Plain | _Packed:
     if is_packed(head[:16]) or saved.is_saved(one.path) or is_export(head):
         return _Packed(one)
     if (give := how_to_unpack(head)) and one.named:
-        raise InputError(shown(one.path), NOT_READ, give)
+        raise InputError(shown(one.path), f"{NOT_READ}it is packed", give)
     return _Plain(one)
 
 

@@ -8,7 +8,7 @@ from advisor.batches import Broken, Chunks
 from advisor.errors import InputError
 from advisor.facts import Sighting
 from advisor.sources.codecs import NOT_READ, PACKED_HEAD, Torn, how_to_unpack
-from advisor.sources.envelopes import IN_PART, TOO_LARGE, Octets, Whole, export_in, exported, is_export
+from advisor.sources.envelopes import IN_PART, TOO_LARGE, Octets, Whole, export_in, exported, is_export, refuse_unknown
 from advisor.sources.formats import HEAD, Format, format_of, records
 from advisor.sources.harvest import Harvest, Stretch
 from advisor.sources.opening import HISTORY, read_windows, rest_of
@@ -62,7 +62,7 @@ class Scan:
     def broken(self) -> list[Broken]:
         """What could not be read of the file, so far."""
         give = None if self.harvest.anything else self._unpack
-        packed = [Broken(self.harvest.file, 0, 0, f"{NOT_READ}; {give}")] if give else []
+        packed = [Broken(self.harvest.file, 0, 0, f"{NOT_READ}it is packed; {give}")] if give else []
         cut = [Broken(self.harvest.file, self._export.cut, 0, TOO_LARGE)] if self._export and self._export.cut else []
         return [*self._failed, *packed, *cut, *self.harvest.broken]
 
@@ -114,6 +114,8 @@ class Scan:
             self._format = format_of(bytes(window.buffer[:HEAD]))
             if self._grows and not window.final and is_export(window.buffer[:]):
                 self.harvest.add_broken(0, IN_PART)
+            if not (self._grows or self._format.by_line):
+                refuse_unknown(window.buffer[:])
         resume = self._format.reads(window.buffer, window.begin, window.final, self.harvest)
         if self._look:
             self._look.at(window, resume, self._format.tells)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import advisor
 from advisor.cluster.units import look
+from advisor.errors import InputError
 from advisor.sources import envelopes, random_access
 from advisor.sources.envelopes import IN_PART, TOO_LARGE, exported, is_export, unwrapped
 from advisor.sources.following import Following
@@ -235,6 +236,25 @@ def test_entries_of_another_form_are_read_too(tmp_path: Path, other: Callable[[i
     path = tmp_path / "export.json"
     path.write_text(json.dumps([*({"message": _message(number)} for number in range(4)), *map(other, range(4, 9))]))
     assert sorted(advisor.read_progress(path)["batch_id"]) == list(range(9))
+
+
+UNKNOWN = {
+    "Loki's answer": json.dumps({"data": {"result": [{"values": [["1", line] for line in LINES]}]}}),
+    "Azure's answer": json.dumps({"tables": [{"rows": [[WHEN, line] for line in LINES[::-1]]}]}, indent=2),
+    "OpenTelemetry": as_lines(LINES, '{"logRecords":[{"body":{"stringValue":TEXT}}]}'),
+    "Elasticsearch, fields": json.dumps({"hits": {"hits": [{"fields": {"message": [line]}} for line in LINES]}}),
+}
+
+
+@pytest.mark.parametrize("text", UNKNOWN.values(), ids=UNKNOWN)
+def test_an_export_of_another_form_is_named_and_no_other_file_is_lost(tmp_path: Path, text: str) -> None:
+    (tmp_path / "export.json").write_text(text)
+    with pytest.raises(InputError, match="an export of a form that is not known; export its lines as text"):
+        advisor.analyze(tmp_path)
+    (tmp_path / "driver.log").write_text(TEXT)
+    report = advisor.analyze(tmp_path)
+    reasons = [one.reason[:40] for one in report.typed.input.broken]
+    assert (bool(report.queries), reasons) == (True, ["not read: an export of a form that is no"])
 
 
 def test_a_key_that_stands_twice_in_an_entry_is_read_twice(tmp_path: Path) -> None:
