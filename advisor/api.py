@@ -29,6 +29,8 @@ from advisor.sources.following import followed
 from advisor.views.shown import Compared, Report
 
 if TYPE_CHECKING:
+    from datetime import datetime, timedelta
+
     import pandas as pd
 
     from advisor.checkpoint import Checkpoint, Seen
@@ -44,9 +46,9 @@ def analyze(
     set: Iterable[str] = (),
     config: str | Path | None = None,
     rules: Iterable[str | Path] = (),
-    last: str | None = None,
-    since: str | None = None,
-    until: str | None = None,
+    last: str | timedelta | None = None,
+    since: str | datetime | None = None,
+    until: str | datetime | None = None,
     progress: Callable[[int], None] | None = None,
     engine: Engine = "auto",
     spark: Any = None,
@@ -358,7 +360,7 @@ class _Given:
     paths: list[str]
     rules: catalogue.Catalogue
     asked: Asked
-    limits: Mapping[str, str | None]
+    limits: Mapping[str, object]
 
     @classmethod
     def of(
@@ -368,9 +370,9 @@ class _Given:
         set: Iterable[str] = (),
         config: str | Path | None = None,
         rules: Iterable[str | Path] = (),
-        last: str | None = None,
-        since: str | None = None,
-        until: str | None = None,
+        last: str | timedelta | None = None,
+        since: str | datetime | None = None,
+        until: str | datetime | None = None,
         series: bool = False,
     ) -> _Given:
         """Understand it; UsageError and CatalogueError for what was asked wrongly."""
@@ -402,8 +404,9 @@ def _listed(paths: Paths) -> list[str]:
 
 
 _LENGTH = re.compile(
-    r"(?=\d)" + "".join(rf"(?:\d{{1,9}}(?:\.\d{{1,9}})?\s?{unit}\s?)?" for unit in ("d", "h", "m", "s", "ms")), re.ASCII
-)
+    r"(?=\d)" + "".join(rf"(?:\d{{1,9}}(?:\.\d{{1,9}})?\s?{unit}\s?)?" for unit in ("d", "h", "m", "s", "ms"))
+    + r"|(?:\d{1,9} days?,? )?\d{1,9}:\d\d:\d\d(?:\.\d{1,9})?|\d{1,20} [a-z]{4,12}", re.ASCII  # as Python's types print
+)  # fmt: skip
 _LENGTHS = "write 500ms, 30s, 30m, 2h, 1d or 1h30m"
 _INSTANT = re.compile(r"(?ai)\d{4}-\d\d-\d\d(?:[T\s][\d:.,\s]*)?(?:[AP]M)?\s?(?:Z|UTC|GMT|[+-][\d:]+)?")  # no CET
 
@@ -412,20 +415,15 @@ def duration(text: str, option: str) -> pd.Timedelta:
     """A length of time as `30s`, `30m`, `2h`, `1d` or `1h30m`; UsageError, naming the option, for anything else."""
     import pandas as pd  # noqa: PLC0415 - a quarter of a second that only a length or a time is worth
 
-    if re.fullmatch(r"[\d.,\s]+", text):
-        raise UsageError(f"{option} {text}", f"{text.strip()} has no unit", _LENGTHS)
-    try:
-        length = pd.Timedelta(text) if _LENGTH.fullmatch(text.strip()) else None
-    except ValueError:  # longer than 292 years
-        length = None
-    if length is None:
-        raise UsageError(f"{option} {text}", "is not a length of time", _LENGTHS)
-    if not length > pd.Timedelta(0):
-        raise UsageError(f"{option} {text}", "must be longer than 0", _LENGTHS)
-    return length
+    length = pd.to_timedelta(text if _LENGTH.fullmatch(text.strip()) else "", errors="coerce")
+    if length > pd.Timedelta(0):
+        return length
+    wrong = "is not a length of time" if pd.isna(length) else "must be longer than 0"
+    wrong = f"{text.strip()} has no unit" if re.fullmatch(r"[\d.,\s]+", text) else wrong
+    raise UsageError(f"{option} {text}", wrong, _LENGTHS)
 
 
-def _instant(option: str, text: str | None) -> pd.Timestamp | None:
+def _instant(option: str, text: str | datetime | None) -> pd.Timestamp | None:
     if text is None:
         return None
     import pandas as pd  # noqa: PLC0415

@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 import pickle
 import time
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 
 import advisor
+from advisor.api import duration
 from advisor.cli import main
 from advisor.contract import as_json
 from advisor.errors import AdvisorError
@@ -93,12 +97,21 @@ def test_a_path_that_is_too_long_is_refused(path: str) -> None:
     ("wrong", "words"),
     [({"engine": "Spark"}, "engine=Spark"), ({"spark": "local[2]"}, "spark: str is no Spark session"),
      ({"set": [5]}, "set: int"), ({"rules": None}, "rules: NoneType"), ({"config": 5}, "config: int"),
-     ({"last": 30}, "no unit"), ({"since": 5}, "is not a time"),
+     ({"last": 30}, "no unit"), ({"last": timedelta(0)}, "be longer than 0"), ({"last": pd.NaT}, "is not a length"),
+     ({"last": -timedelta(1)}, "is not a length"), ({"last": "5 apples"}, "is not a length"),
+     ({"last": "999999999d"}, "is not a length"), ({"since": 5}, "is not a time"),
      ({"until": "2026-11-21 11:21:50 CET"}, "is not a time")],
 )  # fmt: skip
 def test_an_argument_of_the_wrong_kind_is_refused_by_its_name(wrong: dict[str, Any], words: str) -> None:
     with pytest.raises(AdvisorError, match=words):
         advisor.analyze("sample_progress", **wrong)
+
+
+@pytest.mark.parametrize(
+    "last", [timedelta(days=1, minutes=30), timedelta(microseconds=5), pd.Timedelta("90s"), np.timedelta64(30, "m")]
+)
+def test_a_length_of_time_may_be_of_pythons_own_types(last: Any) -> None:
+    assert duration(str(last), "--last") == pd.Timedelta(last)
 
 
 @pytest.mark.parametrize("kind", PUMPED)

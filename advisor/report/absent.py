@@ -31,7 +31,7 @@ def whole(spans: Iterable[Span | None]) -> Span | None:
     return (min(first for first, _ in known), max(last for _, last in known)) if known else None
 
 
-def refuse_empty(limits: Mapping[str, str | None], batches: int, held: Span | None) -> None:
+def refuse_empty(limits: Mapping[str, object], batches: int, held: Span | None) -> None:
     """UsageError where limits of time leave none of the batches that the input holds."""
     given = [f"--{name} {value}" for name, value in limits.items() if value is not None]
     if given and held is not None and not batches:

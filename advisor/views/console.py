@@ -21,7 +21,7 @@ def console(width: int, *, color: bool, narrowest: int = _NARROWEST) -> Console:
     """An empty page of that width in characters, within limits that can be read; looks at no environment."""
     return Console(
         file=io.StringIO(),
-        width=max(narrowest, min(width, _WIDEST)),
+        width=max(narrowest, min(int(width), _WIDEST)),
         force_terminal=color,
         force_jupyter=False,  # else a page in the making is shown in the cell beside what it is made for
         color_system="standard" if color else None,

@@ -75,6 +75,10 @@ def test_the_report_reads_single_batches_again_at_most_once(shown: Report) -> No
     assert "series" not in str(shown.data["queries"][0].keys())
 
 
+def test_a_width_may_be_a_text(shown: Report) -> None:
+    assert shown.to_text(width="80") == shown.to_text(width=80)
+
+
 @pytest.mark.parametrize(
     ("cell", "line"),
     [
