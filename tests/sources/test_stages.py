@@ -414,12 +414,14 @@ def test_lines_in_which_names_stand_in_no_column(layout: str) -> None:
     assert lines(text.encode()) == wanted
 
 
-def test_a_layout_that_is_not_known_is_named(tmp_path: Path) -> None:
-    behind = re.sub(r"(?m)^(\S+ \S+ [A-Z]+ )(\w+): (.*[^{\n])$", r"\1\3 (\2)", unpacked(COUNTED).decode())
-    (tmp_path / "driver.log").write_text(behind)
+@pytest.mark.parametrize(
+    ("line", "other"), [(r"(?m)^(\S+ \S+ [A-Z]+ )(\w+): (.*[^{\n])$", r"\1\3 (\2)"), (r"\n", r"\r")]
+)
+def test_a_layout_or_an_end_of_lines_that_is_not_known_is_named(tmp_path: Path, line: str, other: str) -> None:
+    (tmp_path / "driver.log").write_text(re.sub(line, other, unpacked(COUNTED).decode()), newline="")
     found = files.read([tmp_path], stages=True)
     assert not len(found.inside["stages"])
-    assert ["layout of its lines is not known" in one.reason for one in found.broken] == [True]
+    assert ["how its lines look, or end, is not known" in one.reason for one in found.broken] == [True]
 
 
 def test_a_thread_whose_name_holds_brackets() -> None:

@@ -20,7 +20,7 @@ _PIECE = 2048
 """So many jobs and stages of a log are held before those that are over become rows."""
 _OTHER = {False: b'\n{"Event":"SparkListener', True: b"made progress: {"}  # by whether the log is an event log
 _MIXED = "a driver's log and an event log in one file: jobs and settings are read of the first alone; divide it"
-_STRANGE = "its jobs, stages and tasks are left out: the layout of its lines is not known; %c{1}: %m is read"
+_STRANGE = "its jobs, stages and tasks are left out: how its lines look, or end, is not known; %c{1}: %m%n is read"
 
 
 @dataclass
