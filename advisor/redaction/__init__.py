@@ -36,7 +36,10 @@ _LINES: Final = re.compile(rf"(?:[^\n]*{_OPEN_END}\n)*(?:[^\n]*{_KEY_OF_LINES}|[
 @lru_cache(maxsize=4096)  # logs say the same things again and again
 def redact(text: str) -> str:
     """`text` on one line, at most 4,000 characters, without control characters and what looks like a credential."""
-    return hide(clean(text[: 2 * _LONGEST]))[:_LONGEST]
+    safe = hide(clean(text[: 2 * _LONGEST]))
+    if len(text) > 2 * _LONGEST:  # the end of its last word may be what shows a credential
+        safe = safe[:-1000] + safe[-1000:].rpartition(" ")[0]
+    return safe[:_LONGEST]
 
 
 @lru_cache(maxsize=4096)

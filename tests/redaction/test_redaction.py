@@ -170,6 +170,10 @@ def test_names_that_hold_credentials_and_those_that_hold_none(name: str) -> None
 
 def test_long_text_is_cut() -> None:
     assert len(redact("a-b/" * 2_000_000)) == 4000
+    key = f"-----BEGIN PRIVATE KEY-----{'Ab1' * 2600}-----END PRIVATE KEY-----"
+    for at in range(len(f"//u:{SECRET}@h")):
+        behind = f"{key} {'y' * (7995 - len(key) - at)} ://u:{SECRET}@h"
+        assert SECRET[:4] not in redact(behind) and redact(behind).startswith(f"{REDACTED} yyy")
 
 
 def test_lines_stay_lines() -> None:
