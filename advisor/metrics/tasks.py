@@ -384,6 +384,19 @@ def longest_stateless_stage_ms(window: Window) -> np.ndarray:
     return np.fmin(most(window, wall), window.batches["add_batch_ms"])
 
 
+@stage_metric("ms", label="the longest stage behind a shuffle", share=True)
+def longest_shuffled_stage_ms(window: Window) -> np.ndarray:
+    """The longest stage of a batch of those behind a shuffle, which hold no state."""
+    return most(window, np.where(of_kind(window, "shuffle", "result"), spread(window).wall, 0.0))
+
+
+@stage_metric("ms", "task", label="task time per row of the longest stage")
+def longest_stage_per_row_ms(window: Window) -> np.ndarray:
+    """Run time of the tasks of a batch's longest stage, over the rows that they read from the source."""
+    took = window.stages["run_ms"] / above_zero(window.stages["input_rows"])
+    return most(window, np.where(_is_longest(window), took, np.nan))
+
+
 def _is_longest(window: Window) -> np.ndarray:
     wall = spread(window).wall
     found: np.ndarray = wall == most(window, wall)[window.stages["batch"]]
