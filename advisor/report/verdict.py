@@ -81,7 +81,8 @@ def _keeps_up(judged: Judged, loss: Loss | None, unopened: bool) -> Calm | None:
         return Calm(says=f"No problem in {batches} ({enough} are needed to be sure).{waits}", closest=())
     p99 = f", p99 {milliseconds(slowest.safe)}" if isinstance(slowest, Estimate) else ""
     typical = milliseconds(sure(window, "trigger_execution_ms"))
-    none = f"none of {len(window):,} leaves rows behind"
+    told = isinstance(measure(window, "backlog_ms"), Estimate) or not interval
+    none = f"none of {len(window):,} {'leaves rows behind' if told else 'outlasts its trigger interval'}"
     if no_rows or _outlast(window.batches, interval).any():
         none = f"behind {int(leaves_a_pause(window).sum()):,} of {len(window):,} it waits for new rows"
     if (left := sure(window, "catch_up_ms")) > 0:
