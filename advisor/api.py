@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -29,8 +30,6 @@ from advisor.sources.following import followed
 from advisor.views.shown import Compared, Report
 
 if TYPE_CHECKING:
-    from datetime import datetime, timedelta
-
     import pandas as pd
 
     from advisor.checkpoint import Checkpoint, Seen
@@ -185,11 +184,11 @@ def analyze_fleet(
 ) -> Fleet:
     """The fleet's report (`advisor.fleet.report`): queries and changes ranked over all runs in `paths`.
 
-    `advisor.contract.plain` makes plain data of it. The other parameters, and those in `asked`, as
-    for `analyze`. On a cluster the driver gets a few
-    kilobytes per run. `save_table` (on a cluster only) is a directory for batches and findings as Parquet by day; with
-    `incremental` what stands there is extended, and only files and ends of files are read that are new since. With
-    `stages` the tables `stages` and `batch_parts` are saved, too. Without a cluster `processes` judge very many runs.
+    `advisor.contract.plain` makes plain data of it. The other parameters, and those in `asked`, as for `analyze`. On a
+    cluster the driver gets a few kilobytes per run. `save_table` (on a cluster only) is a directory for batches and
+    findings as Parquet by day; with `incremental` what stands there is extended, and only files and ends of files are
+    read that are new since. With `stages` the tables `stages` and `batch_parts` are saved, too. Without a cluster
+    `processes` judge very many runs.
     """
     given = _Given.of(paths, **asked)
     if not on_cluster(engine, spark):
@@ -272,8 +271,7 @@ def read_progress(paths: Paths, *, spark: Any = None) -> pd.DataFrame | Any:
         from advisor import cluster  # noqa: PLC0415
 
         return cluster.read(spark, _listed(paths))
-    frame: pd.DataFrame = batches.to_pandas(files.read(_listed(paths), sightings=False).batches)
-    return frame
+    return batches.to_pandas(files.read(_listed(paths), sightings=False).batches)
 
 
 def read_sightings(paths: Paths) -> pd.DataFrame:
@@ -299,8 +297,7 @@ def read_stages(paths: Paths, *, parts: bool = False, spark: Any = None) -> pd.D
         from advisor import cluster  # noqa: PLC0415
 
         return cluster.read(spark, _listed(paths), table)
-    frame: pd.DataFrame = batches.to_pandas(files.read(_listed(paths), sightings=False, stages=True).tables[table])
-    return frame
+    return batches.to_pandas(files.read(_listed(paths), sightings=False, stages=True).tables[table])
 
 
 def read_checkpoint(

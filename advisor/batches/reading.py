@@ -36,8 +36,7 @@ class Broken:
     """A record that is not one whole event: where it begins (byte of the decompressed file, line from 1), and why.
 
     A partial record was read as far as it goes: `lacks` names what it has not or not all of, and `reason` is what it
-    says. `times`: how many records it stands for; of very many of a file only the first are
-    listed one by one.
+    says. `times`: how many records it stands for; of very many of a file only the first are listed one by one.
     """
 
     file: str
@@ -99,9 +98,7 @@ def job_in_words(job: int, done: int, tasks: int) -> str:
 class Reading:
     """All that was read. `events` counts whole events (after de-duplication), `idle` those of them that ran no batch.
 
-    `batches` also has a row for each partial record whose durations are whole.
-
-    `bytes` counts decompressed bytes.
+    `batches` also has a row for each partial record whose durations are whole. `bytes` counts decompressed bytes.
     """
 
     batches: pa.Table

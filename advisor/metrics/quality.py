@@ -15,10 +15,8 @@ FEWEST_OF_A_LOG = 10
 
 def missing_batches(window: Window) -> int:
     """Batch ids that lie between the first and the last seen and were not seen: a lost log file, a dropped event."""
-    if window.facts.value("async_progress"):
-        return 0  # batch ids jump by design after a restart with asynchronous tracking
-    if len(window.executed) < FEWEST_OF_A_LOG:
-        return 0  # a few pasted events are no log with a gap
+    if window.facts.value("async_progress") or len(window.executed) < FEWEST_OF_A_LOG:
+        return 0  # ids jump by design after a restart with asynchronous tracking; a few pasted events are no log
     steps, possible = _steps(window)
     return int((steps[possible] - 1).sum())
 
@@ -49,27 +47,18 @@ def _problems(window: Window) -> Iterator[tuple[int, str]]:
     """In how many batches something is wrong, and what."""
     ran = window.executed
     too_long = ran["too_long"] if "too_long" in ran else np.zeros(1)
-    yield missing_batches(window), "the log lacks {n} between the first and the last"
     ids = ran["batch_id"][~np.isnan(ran["batch_id"] + ran["timestamp"])]
-    yield (
-        (~_steps(window)[1]).sum() + len(ids) - len(np.unique(ids)),  # no batch takes less than a millisecond
-        "batch ids rise in {n} by more than can have run, or not at all: these ids are damaged",
-    )
+    damaged = (~_steps(window)[1]).sum() + len(ids) - len(np.unique(ids))  # no batch takes less than a millisecond
+    lasts_on, implausible = ran["lasts_on"].sum(), ran["implausible"].sum()
+    mixed = (ran["impossible"] & ~ran["lasts_on"] & ~ran["belied"]).sum()
+    yield missing_batches(window), "the log lacks {n} between the first and the last"
+    yield damaged, "batch ids rise in {n} by more than can have run, or not at all: these ids are damaged"
     yield inflated_partitions(window), "numShufflePartitions counts retried tasks in {n} (before SPARK-45084)"
-    yield (
-        ran["lasts_on"].sum(),
-        "{n} lasted into the next one: a clock was set back, or times are damaged; these were left out",
-    )
-    yield (
-        (ran["impossible"] & ~ran["lasts_on"] & ~ran["belied"]).sum(),
-        "phases outlast the whole trigger in {n}: units are mixed, these were left out",
-    )
+    yield lasts_on, "{n} lasted into the next one: a clock was set back, or times are damaged; these were left out"
+    yield mixed, "phases outlast the whole trigger in {n}: units are mixed, these were left out"
     yield ran["belied"].sum(), "rows and processedRowsPerSecond contradict triggerExecution in {n}: left out"
     yield (too_long > 0).sum(), "jobs, stages or tasks outlast the trigger in {n}: addBatch is not opened there"
-    yield (
-        ran["implausible"].sum(),
-        "a time, a duration or a number of rows cannot be right in {n}; these numbers were left out",
-    )
+    yield implausible, "a time, a duration or a number of rows cannot be right in {n}; these numbers were left out"
 
 
 def data_problem(window: Window) -> str | None:

@@ -190,8 +190,7 @@ class Whole:
             return b""
         self.cut = 0 if final else self._size
         whole, self._pieces = b"".join(self._pieces), []
-        text = exported(whole)
-        return whole if text is None else text
+        return exported(whole) or whole
 
 
 def export_in(raw: bytes, grows: bool) -> Octets | Whole | None:
@@ -242,16 +241,14 @@ def exported(raw: bytes) -> bytes | None:
     newest line stands first.
     """
     head = raw[:_LONGEST].lstrip(_BLANK)
-    if _has_octets(raw):
-        lines = list(map(_text, raw.splitlines(keepends=True)))
-    elif _MARKED not in raw:
+    in_octets, is_json = _has_octets(raw), head[:1] in (b"[", b"{")
+    if not in_octets and _MARKED not in raw:
         return None
-    else:
-        lines = _of_document(raw) if head[:1] in (b"[", b"{") else _of_cells(raw, head.partition(b"\n")[0])
-        if not lines and _newest_first(raw):
-            lines = list(map(_text, raw.splitlines(keepends=True)))
-        elif not lines and len(names := _containers(raw)) > 1:
-            lines = Containers(names).take(raw, final=True).splitlines()
+    lines = [] if in_octets else _of_document(raw) if is_json else _of_cells(raw, head.partition(b"\n")[0])
+    if in_octets or (not lines and _newest_first(raw)):
+        lines = list(map(_text, raw.splitlines(keepends=True)))
+    elif not lines and len(names := _containers(raw)) > 1:
+        lines = Containers(names).take(raw, final=True).splitlines()
     text = b"\n".join(_oldest_first([line.rstrip(b"\r\n") for line in lines]))
     return text + b"\n" if _MARKED in text else None
 

@@ -132,11 +132,10 @@ def read_among(
     for low, high in gaps:
         if high - low < _SHORTEST or find(buffer, _WORD, low, high) < 0:
             continue
-        for found in _once(buffer, low, high):
+        for line, found in _once(buffer, low, high):
             if high == resume and not final and found.open and high - found.start < LONGEST_EVENT:
                 resume, final = found.again, True
                 break
-            line = buffer.rfind(b"\n", low, found.start) + 1 or low
             if found.event or (found.partial and found.partial.event):
                 others.append((line, found.end))
             elif not found.partial or not found.open or bisect_left(cut, line) < bisect_left(cut, found.end):
@@ -153,13 +152,13 @@ def read_among(
     return resume
 
 
-def _once(buffer: Buffer, begin: int, end: int) -> Iterator[Found]:
-    """Find the same, but no part of a batch that its line holds whole: a structured log has each event twice."""
-    for _, line in groupby(find_in_lines(buffer, begin, end), lambda one: buffer.rfind(b"\n", begin, one.start)):
-        found = list(line)
-        events = [one.event for one in found if one.event]
-        whole = [(run, event.batch_id) for event in events for run in (event.run_id, None)]
-        yield from (one for one in found if one.event or not one.partial or one.partial.batch not in whole)
+def _once(buffer: Buffer, begin: int, end: int) -> Iterator[tuple[int, Found]]:
+    """Find the same by line, but no part of a batch that a line holds whole: structured logs have each event twice."""
+    several = find_in_lines(buffer, begin, end)
+    for line, together in groupby(several, lambda one: buffer.rfind(b"\n", begin, one.start) + 1 or begin):
+        found = list(together)
+        whole = [(run, one.event.batch_id) for one in found if one.event for run in (one.event.run_id, None)]
+        yield from ((line, one) for one in found if one.event or not one.partial or one.partial.batch not in whole)
 
 
 def line_of(buffer: Buffer, position: int, begin: int) -> int:
