@@ -25,8 +25,8 @@ _SPELLINGS = {"durationMillis": "durationMs", "streamingQueryProgressId": "id", 
 _NUMBER = re.compile(r"[+-]?\d{1,400}(\.\d*)?([eE][+-]?\d+)?\Z", re.ASCII)
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _INSTANT = re.compile(
-    r"(\d{4})([-/])(\d\d)\2(\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?(?: ?(?:Z|UTC|GMT)|([+-]\d\d):?(\d\d))?\Z",
-    re.ASCII,
+    r"(?a)(\d{4})([-/])(\d\d)\2(\d\d)[T ](\d\d:\d\d:)([0-5]\d|60)"
+    r"(?:[.,](\d{1,9}))?(?: ?(?:Z|UTC|GMT)|([+-]\d\d):?(\d\d))?\Z"
 )
 _FAR = re.compile(r"\+?[1-9]\d{4,8}-\d\d-\d\d[T ]", re.ASCII)
 """How a time behind the year 9999 begins: an event time in another unit than Spark takes it for."""
@@ -81,12 +81,12 @@ def _of_text(text: str) -> str | None:
     match = _INSTANT.match(text)
     if match is None:
         return _written(datetime.max) if _FAR.match(text) else None
-    year, _, month, day, clock, fraction, hours, minutes = match.groups()
+    year, _, month, day, at, second, fraction, hours, minutes = match.groups()
     try:
         moment = datetime.fromisoformat(
-            f"{year}-{month}-{day}T{clock}.{(fraction or '0').ljust(6, '0')[:6]}{hours or '+00'}:{minutes or '00'}"
+            f"{year}-{month}-{day}T{at}{min(second, '59')}.{fraction or '':0<6.6}{hours or '+00'}:{minutes or '00'}"
         )
-        return _written(moment.astimezone(timezone.utc))
+        return _written(moment.astimezone(timezone.utc) + timedelta(seconds=second == "60"))  # a leap second
     except (ValueError, OverflowError):
         return None
 
