@@ -174,8 +174,16 @@ def files_read(window: Window) -> np.ndarray | Missing:
         return found
     if window.facts.number("max_files_per_trigger") == 1:
         return np.where(window.batches["input_rows"] > 0, 1.0, np.nan)
+    return files_scanned(window)
+
+
+def files_scanned(window: Window) -> np.ndarray | Missing:
+    """Return the files of its file sources that each batch's scans read, each as often as it is read.
+
+    By an event log's plans, or a driver log with the lines of its tasks.
+    """
     folders, scanned = folders_of(window.sources["description"], "FileStreamSource"), np.full(len(window), np.nan)
-    for at, traces in enumerate(batch_traces(window)):  # an event log's plans name the files that their scans found
+    for at, traces in enumerate(batch_traces(window)):
         own = (float(files) for name, files, path in traces or () if name == "reads_files" and lies_in(path, folders))
         scanned[at] = sum(own) or np.nan
     return _UNCOUNTED if np.isnan(scanned).all() else scanned

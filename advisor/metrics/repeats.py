@@ -6,7 +6,7 @@ import numpy as np
 
 from advisor.metrics.addbatch import of_jobs
 from advisor.metrics.event_time import late_rows_over_read
-from advisor.metrics.flow import sum_of_sources
+from advisor.metrics.flow import files_scanned, sum_of_sources
 from advisor.metrics.metric import batch_metric, remembered, stage_metric
 from advisor.metrics.missing import NO_READER, Missing, needed
 from advisor.metrics.operators import joins, partitions
@@ -30,11 +30,18 @@ def computations(window: Window) -> np.ndarray | Missing:
 
 @remembered
 def reread_factor(window: Window) -> np.ndarray | Missing:
-    """Return rows that each batch counted over rows between its offsets: 2 when the source was read twice."""
+    """Return rows that each batch counted over rows between its offsets: 2 when the source was read twice.
+
+    Of a file source how often its files are read, if a driver log shows that; no job reads a file twice.
+    """
     delta = sum_of_sources(window, window.sources["offset_rows"])
-    if np.isnan(delta).all():
+    if not np.isnan(delta).all():
+        return window.batches["input_rows"] / above_zero(delta)
+    taken, scanned, jobs = of_jobs(window, "files_read"), files_scanned(window), of_jobs(window, "jobs")
+    if isinstance(taken, Missing) or isinstance(scanned, Missing) or isinstance(jobs, Missing):
         return Missing("the sources' offsets do not show how many rows lie between them")
-    return window.batches["input_rows"] / above_zero(delta)
+    times = scanned / above_zero(taken)
+    return np.where(times <= jobs, times, np.nan)
 
 
 @stage_metric("ms", label="computing the batch again", share=True, of_reads=True)
