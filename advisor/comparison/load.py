@@ -14,7 +14,7 @@ from advisor.metrics.flow import SAME_LOAD, rows_taken, since_batch_ms
 from advisor.metrics.interval import fit
 from advisor.metrics.latency import ONE_SHOT
 from advisor.metrics.units import number
-from advisor.statistics import mean, quantile
+from advisor.statistics import mean, median, quantile
 from advisor.window import Window
 
 BEYOND = 1.5  # a fit is not stretched further than this beyond the rows it has seen
@@ -97,7 +97,10 @@ def _shift(sides: tuple[Window, Window], rates: tuple[float, float]) -> Level | 
         if isinstance(fitted, Missing):
             missing.append(fitted)
         elif _seen(window, rows * to):
-            return _cost(fitted[1], sign * rows * (to - 1))
+            cost = _cost(fitted[1], sign * rows * (to - 1))
+            if abs(cost.value) < median(sides[int(new > old)].batches["trigger_execution_ms"]):
+                return cost
+            missing.append(Missing("the rows that one side has more would take longer than its whole batch"))
         else:
             missing.append(Missing(f"{name} has seen no batch nearly as small or large"))
     return missing[0]

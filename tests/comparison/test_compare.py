@@ -174,6 +174,13 @@ def test_an_effect_at_another_load_is_the_effect_of_the_change_alone() -> None:
     assert found.verdict == "faster"
 
 
+def test_rows_that_would_take_longer_than_the_batch_are_not_taken_off() -> None:
+    after = run({"addBatch": 20}, rows=1400, noise=0.02, seed=1, interval_ms=1000, trigger="processing_time")
+    for sides in ((loaded(1000, **STEADY), after), (after, loaded(1000, **STEADY))):
+        load = compare(*sides).load
+        assert load is not None and load.kind == "differs"
+
+
 STEADY = {"trigger": "processing_time"}
 TURNED = {"faster": "slower", "slower": "faster"}
 
