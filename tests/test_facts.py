@@ -453,9 +453,11 @@ class TestEvidence:
                 seen("query_name", run, run=run, id=ID, offset=at + 100),
             )
         ]
+        rows.append(seen("task_slots_at_least", 4, offset=20))
         evidence = Evidence(sightings(*rows), frame([BATCH]).slice(0, 0))
         told = [values(settle(evidence.of(run))) for run in ("r1", "r2")]
         assert [(one["spark_version"], one["task_slots"]) for one in told] == [("4.0.0", 4), ("4.3.0", 2)]
+        assert [one.get("task_slots_at_least") for one in told] == [4, None]
 
     def test_a_run_that_died_before_any_batch_is_a_run(self) -> None:
         rows = [

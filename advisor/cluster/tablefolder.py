@@ -101,9 +101,10 @@ class TableFolder:
         written, place = self._path(self.new("manifest.json")), self._at(f"manifest-{self._number + 1}.json")
         with closing(self._files.create(written)) as file:
             file.writeBytes(json.dumps(self.manifest))
+        self._committed = True  # a signal may come as the rename returns; what is then left the next run removes
         if self._files.exists(place) or not self._files.rename(written, place):
+            self._committed = False
             raise UsageError("save_table", f"another run has written {self.place} meanwhile", "start this one again")
-        self._committed = True
         self._number += 1
         self._finish()
 

@@ -118,7 +118,7 @@ class Evidence:
             return own
         starts = self._starts[row.file]
         later = bisect_right(starts, end)
-        of_its_own = row.fact.startswith(EXECUTOR) or row.origin == "event_log"
+        of_its_own = row.fact.startswith((EXECUTOR, "task_slots")) or row.origin == "event_log"
         gone = of_its_own and later > 0 and row.offset < starts[later - 1]
         return not gone and row.offset <= end + _REACH_BYTES and not (starts[later:] and row.offset >= starts[later])
 

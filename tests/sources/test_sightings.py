@@ -472,6 +472,14 @@ def test_task_slots_are_inferred_from_the_tasks_that_start_before_the_first_ends
     assert {each.origin for each in found} <= {"inferred"}
 
 
+def test_each_application_of_a_file_has_slots_of_its_own() -> None:
+    starts = f"{AT} {SPARK} 4.3.0"
+    rows = [starts, *stage(1, 8, 4), starts, *stage(1, 3, 3), starts, *stage(1, 8, 2)]
+    region = "\n".join(rows)
+    found = [(each.offset, int(each.value)) for each in look(region) if each.fact == "task_slots"]
+    assert found == [(1000, 4), (1000 + region.rfind(starts), 2)]
+
+
 COMMITTED = f"{AT} MicroBatchExecution: Committed offsets for batch 41. Metadata x"
 SNAPSHOT = f"{AT} Snapshot: DELTA: Compute snapshot for version: 40"
 DONE = f"{AT} Snapshot: DELTA: Done"

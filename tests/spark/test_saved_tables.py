@@ -211,8 +211,23 @@ def test_what_a_killed_run_left_counts_once_or_never(
     assert [one.name for one in table.glob("_new-*")] == ["_new-99999999T999999+0000-a"]
 
 
+class Interrupted:
+    """A file system whose rename is done, and then Ctrl-C comes."""
+
+    def __init__(self, files: Any) -> None:
+        self.files = files
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.files, name)
+
+    def rename(self, old: Any, new: Any) -> None:
+        assert self.files.rename(old, new)
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("early", [True, False])
 def test_what_a_run_killed_at_its_end_left_is_removed(
-    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, early: bool
 ) -> None:
     def begun() -> TableFolder:
         folder = TableFolder(spark, str(tmp_path / "t"), ["batches"])
@@ -222,12 +237,17 @@ def test_what_a_run_killed_at_its_end_left_is_removed(
 
     begun().commit({}, [])
     second = begun()
-    monkeypatch.setattr(second, "_names", killed)
+    if early:
+        monkeypatch.setattr(second, "_files", Interrupted(second._files))
+    else:
+        monkeypatch.setattr(second, "_names", killed)
     with pytest.raises(KeyboardInterrupt):
         second.commit({}, [])
+    second.drop()
     TableFolder(spark, str(tmp_path / "t"), ["batches"]).begin()
     left = sorted(one.name for one in (tmp_path / "t").iterdir() if not one.name.startswith("."))
     assert left == ["batches", "manifest-2.json"]
+    assert len([*(tmp_path / "t/batches").iterdir()]) == 2
 
 
 def test_two_runs_at_once_are_one_too_many(save: Any, table: Path) -> None:

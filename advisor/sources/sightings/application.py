@@ -10,6 +10,8 @@ from advisor.facts import EXECUTOR, from_conf, platform_of
 from advisor.sources.harvest import find, places
 from advisor.sources.sightings.line import Line, Told, lines_with
 
+STARTS: Final = b"Running Spark version "
+RUNS: Final = b"Adding task set "
 VERSION: Final = re.compile(r"Running Spark version (\d[\w.\-]*)")
 _GRANTED: Final = re.compile(r"Granted executor ID \S{0,100}?(\d{1,18}) on .{1,300}? with (\d{1,9}) core")
 _REGISTERED: Final = re.compile(r"Registered executor .{1,500}? with ID (\d{1,18})\b")
@@ -59,7 +61,7 @@ def read_property(line: Line) -> list[Told]:
 
 def platform(region: bytes) -> list[Told]:
     """Return whose Spark started here: a start on Databricks names Databricks many times, one elsewhere never."""
-    at = find(region, b"Running Spark version ")
+    at = find(region, STARTS)
     match = VERSION.search(region[at : at + 80].decode("ascii", "replace")) if at >= 0 else None
     began = match or find(region, b"Added a local log appender at") >= 0  # Spark 4.0 writes its version before that
     if not began or region.count(b"atabricks") > region.count(b"spark.databricks.delta."):
@@ -83,7 +85,7 @@ def slots(region: bytes) -> list[Told]:
     Slots are the tasks of a stage that start before its first one ends. Only a stage with more tasks than slots shows
     them; of several stages the largest number, since other jobs may hold slots. A lower bound.
     """
-    added = (_ADDED.match(region, at) for at in places(region, b"Adding task set "))
+    added = (_ADDED.match(region, at) for at in places(region, RUNS))
     first = islice((one for one in added if one and int(one[2]) > 1), _STAGES)
     bursts = [(count, int(one[2])) for one in first if (count := _burst(region, one))]
     counts = {"task_slots": [count for count, tasks in bursts if count < tasks]}
@@ -102,7 +104,7 @@ def snapshot_tasks(region: bytes) -> list[Told]:
         end = find(region, b"made progress: ", start)
         stop = end if end >= 0 else len(region)
         snapshot = region.find(_SNAPSHOT, start, stop)
-        if snapshot >= 0 and region.find(b"Adding task set ", start, snapshot) < 0:
+        if snapshot >= 0 and region.find(RUNS, start, snapshot) < 0:
             done = region.find(b"DELTA: Done", snapshot, stop)  # the region may end before that
             if counts := [int(added[2]) for added in _ADDED.finditer(region, snapshot, max(done, snapshot))]:
                 found = [Told("delta_snapshot_tasks", max(counts), "inferred")]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, Final
 
 import msgspec
 
 from advisor.facts import CONF, EXECUTOR, FACTS, ORIGINS, Sighting, check_value
 from advisor.redaction import redact
+from advisor.sources.harvest import find, places
 from advisor.sources.sightings import application, query
 from advisor.sources.sightings.line import Line, Told, lines_with, sighting
 from advisor.sources.sightings.plan import read_plan
@@ -174,8 +176,13 @@ def sight(region: bytes, *, log: str, file: str, base: int) -> list[Sighting]:
         for line in lines_with(region, marker, most)
         for told in read(line)
     ]
-    start = Line("", "", 0)
-    found += [(start, told) for read in _OF_THE_WHOLE for told in read(region)]
+    begins = [0]  # of each application that ran something before the next one
+    for at in places(region, application.STARTS):
+        if any(find(region, mark, begins[-1], at) >= 0 for mark in (application.RUNS, b"made progress: ")):
+            begins.append(region.rfind(b"\n", 0, at) + 1)
+    for begin, end in pairwise([*begins, len(region)]):
+        part, start = region[begin:end], Line("", "", begin)
+        found += [(start, told) for read in _OF_THE_WHOLE for told in read(part)]
     rows: list[Sighting] = []
     last: dict[tuple[str | None, ...], Any] = {}
     for line, told in sorted(found, key=lambda each: each[0].offset):
