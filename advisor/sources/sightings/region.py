@@ -176,10 +176,11 @@ def sight(region: bytes, *, log: str, file: str, base: int) -> list[Sighting]:
         for line in lines_with(region, marker, most)
         for told in read(line)
     ]
-    begins = [0]  # of each application that ran something before the next one
+    begins, looked = [0], 0  # of each application, if the one before ran something
     for at in places(region, application.STARTS):
-        if any(find(region, mark, begins[-1], at) >= 0 for mark in (application.RUNS, b"made progress: ")):
+        if any(find(region, mark, looked, at) >= 0 for mark in (application.RUNS, b"made progress: ")):
             begins.append(region.rfind(b"\n", 0, at) + 1)
+        looked = at
     for begin, end in pairwise([*begins, len(region)]):
         part, start = region[begin:end], Line("", "", begin)
         found += [(start, told) for read in _OF_THE_WHOLE for told in read(part)]
