@@ -155,10 +155,10 @@ def read_among(
 def _once(buffer: Buffer, begin: int, end: int) -> Iterator[tuple[int, Found]]:
     """Find the same by line, but no part of a batch that a line holds whole: structured logs have each event twice."""
     several = find_in_lines(buffer, begin, end)
-    for line, together in groupby(several, lambda one: buffer.rfind(b"\n", begin, one.start) + 1 or begin):
+    for line, together in groupby(several, lambda one: line_of(buffer, one.start, begin)):
         found = list(together)
-        whole = [(run, one.event.batch_id) for one in found if one.event for run in (one.event.run_id, None)]
-        yield from ((line, one) for one in found if one.event or not one.partial or one.partial.batch not in whole)
+        whole = {str((run, one.event.batch_id)) for one in found if one.event for run in (one.event.run_id, None)}
+        yield from ((line, one) for one in found if one.event or not one.partial or str(one.partial.batch) not in whole)
 
 
 def line_of(buffer: Buffer, position: int, begin: int) -> int:
