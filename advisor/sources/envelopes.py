@@ -213,10 +213,11 @@ def is_export(raw: bytes) -> bool:
     return isinstance(export_in(raw, True) or export_in(raw, False), Whole)
 
 
-def refuse_unknown(raw: bytes) -> None:
+def refuse_unknown(raw: Buffer) -> None:
     """Raise InputError for JSON of another form than those that are read, in which each line of a log stands alone."""
-    alone = _ALONE.match(raw, raw.find(_MARKED)) if raw[:_LONGEST].lstrip(_BLANK)[:1] in (b"[", b"{") else None
-    if alone and unwrapped(raw, raw.rfind(b"\n", 0, alone.start()) + 1, alone.end()) is None:
+    at = raw.find(_MARKED) if raw[:_LONGEST].lstrip(_BLANK)[:1] in (b"[", b"{") else -1
+    alone = _ALONE.match(raw[at : at + 64]) if at >= 0 else None
+    if alone and unwrapped(raw, raw.rfind(b"\n", 0, at) + 1, at + alone.end()) is None:
         raise InputError("", f"{NOT_READ}an export of a form that is not known; export its lines as text")
 
 

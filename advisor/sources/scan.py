@@ -115,7 +115,7 @@ class Scan:
             if self._grows and not window.final and is_export(window.buffer[:]):
                 self.harvest.add_broken(0, IN_PART)
             if not (self._grows or self._format.by_line):
-                refuse_unknown(window.buffer[:])
+                refuse_unknown(window.buffer)
         resume = self._format.reads(window.buffer, window.begin, window.final, self.harvest)
         if self._look:
             self._look.at(window, resume, self._format.tells)
