@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from advisor.contract import QueryEntry, as_json
+from advisor.contract import QueryEntry, encoded
 
 _SORTED_AND_LISTED = ("trigger_execution_ms", "record_latency_ms")
 """Metrics that a line about a query shows, or that decide where it stands."""
@@ -27,7 +27,7 @@ class Packed:
 
     def pack(self, entry: QueryEntry) -> tuple[QueryEntry, Pieces]:
         """Return the entry without what only its own screen and its JSON show, and the whole to `hold`."""
-        whole = as_json(entry).encode()
+        whole = encoded(entry)
         self._first = self._first or whole
         shown = msgspec.structs.replace(
             entry,
@@ -55,10 +55,12 @@ class Packed:
 
     def whole(self, entry: QueryEntry) -> QueryEntry:
         """Return the whole entry."""
-        return msgspec.json.decode(self.written(entry), type=QueryEntry)
+        return msgspec.json.decode(self._encoded(entry), type=QueryEntry)
 
     def written(self, entry: QueryEntry) -> str:
-        """Return the whole entry as JSON."""
+        """Return the whole entry as JSON of many lines."""
+        return msgspec.json.format(self._encoded(entry), indent=2).decode()
+
+    def _encoded(self, entry: QueryEntry) -> bytes:
         pieces = enumerate(self._entries[entry.run_id])
-        whole = (zlib.decompressobj(zdict=self._beside(nth * _PIECE)).decompress(piece) for nth, piece in pieces)
-        return b"".join(whole).decode()
+        return b"".join(zlib.decompressobj(zdict=self._beside(nth * _PIECE)).decompress(piece) for nth, piece in pieces)
