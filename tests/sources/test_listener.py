@@ -118,6 +118,14 @@ def test_a_query_that_restarts_for_ever_keeps_the_facts_of_its_last_runs() -> No
     assert run in runs
 
 
+def test_of_runs_that_never_end_as_many_are_known_as_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recorder_module, "_RUNS_KNOWN", 3)
+    listening = recorder()
+    tell(listening, *(("progress", batch(0, f"{number:08}-0000-0000-0000-000000000000")) for number in range(9)))
+    listening.reading()
+    assert len(listening.newest) == len(listening._once) == 3
+
+
 def test_a_full_queue_drops_events_and_counts_them_and_nobody_waits() -> None:
     busy, go_on = threading.Event(), threading.Event()
 
@@ -169,6 +177,7 @@ def test_a_run_whose_end_spark_did_not_tell_is_over(monkeypatch: pytest.MonkeyPa
     session.running.clear()
     ends(thread)
     assert over == [(RUN, False), (RUN, True)]
+    assert not listening.newest
     assert list(listening.problems) == [f"run {RUN} is no longer seen, its end was not heard"]
 
 
@@ -382,6 +391,15 @@ def test_a_history_that_cannot_be_written_disturbs_nothing(tmp_path: Path) -> No
     assert listening.problems == {f"history: File exists in {tmp_path}/gone; what cannot be written is left out": 2}
 
 
+def test_a_pipe_in_the_place_of_a_history_is_not_waited_for(tmp_path: Path) -> None:
+    history = History(tmp_path)
+    os.mkfifo(history.path)
+    listening = recorder(history=history)
+    tell(listening, ("progress", batch(0)))
+    assert len(listening.reading().batches) == 1
+    assert [words.partition(":")[0] for words in listening.problems] == ["history"]
+
+
 FULL_DISK = """if True:
     import os, resource, signal, sys
     from advisor.sources.listener.store import History
@@ -400,7 +418,7 @@ FULL_DISK = """if True:
 
 @pytest.mark.parametrize(
     ("rotate_bytes", "room", "lost", "kept"),
-    [(5000, 2500, "23", ["01"]), (900, 1010, "0123", ["0", "1", "2", "3"])],
+    [(5000, 2500, "23", ["01"]), (900, 1010, "", ["0", "1", "2", "3"])],
     ids=["no room for a line", "no room to pack a full file"],
 )
 def test_of_a_disk_that_fills_up_no_part_of_a_line_or_file_stays_and_it_is_told(

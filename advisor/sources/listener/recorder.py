@@ -30,6 +30,7 @@ _PROBLEMS_KEPT: Final = 20
 SILENT_TICKS: Final = 10
 """After so many ticks without an event it is asked which runs still run: the end of one may never come."""
 _RUNS_WITH_FACTS: Final = 1000
+_RUNS_KNOWN: Final = 10_000
 _ASKED_AT: Final = (1, 5)
 """Batches of a run after which its session is asked: of the first jobs, and of those of a table that grows."""
 
@@ -144,6 +145,7 @@ class Recorder:
         for run_id, id in self.store.live().items():
             if run_id in gone:
                 self.trouble(f"run {run_id} is no longer seen, its end was not heard")
+                self._forget(run_id)
                 self.store.ended(run_id)
                 self.changed(id, run_id, True)
 
@@ -161,8 +163,8 @@ class Recorder:
 
     def _begin(self, id: str, run_id: str, name: str | None, at: str = "") -> None:
         self._known[run_id] = 0
-        while len(self._known) > 10_000:
-            self._known.popitem(last=False)
+        while len(self._known) > _RUNS_KNOWN:
+            self._forget(self._known.popitem(last=False)[0])
         self.store.began(id, run_id)
         own = (("start_time", at), ("query_name", name))
         self._sight(id, run_id, [(fact, value, "session") for fact, value in own if value])
@@ -256,13 +258,16 @@ class Recorder:
 
     def _ended(self, event: Any) -> None:
         id, run_id, error = ended_of(event)
-        self._once.discard(run_id)
-        self.idle.pop(run_id, None)
-        self.newest.pop(run_id, None)
+        self._forget(run_id)
         facts = [(one.fact, one.value) for one in read_error(error)] if error else [("stopped", True)]
         self._sight(id, run_id, [(fact, value, "session") for fact, value in facts])
         self.store.ended(run_id)
         self.changed(id, run_id, True)
+
+    def _forget(self, run_id: str) -> None:
+        self._once.discard(run_id)
+        self.idle.pop(run_id, None)
+        self.newest.pop(run_id, None)
 
     def _pick_up(self) -> None:
         for id, run_id, name in self._session.active():

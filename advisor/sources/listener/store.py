@@ -210,15 +210,20 @@ class History:
         return self.directory / f"progress-{self._begun}-{self._number:05}.jsonl"
 
     def write(self, event: bytes) -> None:
-        """Append one event. Raises OSError."""
+        """Append one event. Raises OSError; a pipe in the file's place is one, too."""
         self.directory.mkdir(parents=True, exist_ok=True)
         path = self.path
-        with open(path, "ab", buffering=0, opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+        with open(path, "ab", buffering=0, opener=_at_once) as file:
             _append(file, event + b"\n")
             full = file.tell() >= self._rotate_bytes
         if full:
             self._number += 1
-            _compress(path)
+            with suppress(OSError):  # on a full disk it stays as it is
+                _compress(path)
+
+
+def _at_once(name: str, flags: int) -> int:
+    return os.open(name, flags | os.O_NONBLOCK, 0o600)  # a pipe that nobody reads would wait without an end
 
 
 def _append(file: IO[bytes], line: bytes) -> None:
