@@ -382,8 +382,10 @@ def test_late_batches_get_the_step_against_what_takes_most_of_them(
     told = query(judged(found, judge(found, load(None))))
     assert told.best_step and told.screen.loss and told.screen.loss.kind == "pace"
     assert (told.best_step.rule, beside_the_loss(told)) == (rule, words)
-    waits_for_two = gain(told, told.best_step.advice).endswith("a record waits for two batches")
+    whole = msgspec.structs.replace(told, screen=msgspec.structs.replace(told.screen, backlog_untold=False))
+    waits_for_two = gain(whole, told.best_step.advice).endswith("a record waits for two batches")
     assert waits_for_two == (interval_ms == 800)  # a shorter batch keeps the others, which stay
+    assert waits_for_two == gain(told, told.best_step.advice).endswith("more where rows wait in the source")
     assert words or told.screen.troubles[0].startswith("In a typical batch, 2.3 s of 3.2 s is spent in Python")
     if words:  # a gain that counts what waits in the source is not beside a loss that stays
         saves = {"saves_ms": Promise(0, 200, 300), "saves_latency_ms": Promise(0, 900, 1000)}
@@ -396,6 +398,24 @@ def test_late_batches_get_the_step_against_what_takes_most_of_them(
         assert said == ["This does not shorten waiting.", ""]
         unknown = msgspec.structs.replace(counts, facts=counts.facts | {"trigger": FactEntry(value=None, origin=None)})
         assert gain(unknown, step).endswith("too, if the trigger has no interval")
+
+
+@pytest.mark.parametrize(("every_third", "untold"), [(2, True), (3, False)])
+def test_as_many_files_in_each_batch_may_be_a_limit_that_leaves_more(every_third: int, untold: bool) -> None:
+    row = {"triggerExecution": 3000, "addBatch": 2700, "numInputRows": 290}
+    made = {
+        "name": "files",
+        "facts": {"source": "file", "trigger": "unspecified", "spark_version": "4.3.0"},
+        "batches": {
+            "count": 20,
+            "row": row,
+            "parts": {"files_read": 2},
+            "every": {"nth": 3, "row": row, "parts": {"files_read": every_third}},
+        },
+        "expect": {"verdict": "fires"},
+    }
+    found = of_example(Example.model_validate(made))
+    assert query(judged(found, judge(found, load(None)))).screen.backlog_untold == untold
 
 
 def test_a_latency_without_its_backlog_is_the_batch_and_half_the_interval() -> None:

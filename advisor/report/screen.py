@@ -92,10 +92,12 @@ def _headroom(window: Window) -> float | None:
 
 
 def _backlog_untold(window: Window, loss: Loss | None, findings: Sequence[Finding]) -> bool:
-    """Whether rows or files wait by what was found, and nothing shows how long."""
+    """Whether rows or files wait, or may wait, by what was found, and nothing shows how long."""
     if isinstance(measure(window, "backlog_ms"), Estimate):
         return False
     if sure(window, "furthest_behind_rows") >= median(rows_taken(window)) or (loss is not None and loss.kind == "pace"):
+        return True
+    if sure(window, "files_of_each_batch"):  # a limit that nothing names may leave more
         return True
     return any(finding.measure and finding.measure.metric in _LEFT_OVER for finding in findings)
 

@@ -413,6 +413,8 @@ def _waits_for_two(query: QueryEntry, step: Advice) -> str:
     if _drains(step):
         unsure = ", if the trigger has no interval" * (query.value("trigger") is None)
         return f"; what waits in the source is worked off sooner, too{unsure}"
+    if query.screen.backlog_untold:
+        return "; more where rows wait in the source"
     return "; a record waits for two batches" if _outlasts(query, batch.told) else ""
 
 
