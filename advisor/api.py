@@ -80,7 +80,7 @@ def analyze(
     if not on_cluster(engine, spark):
         reading = files.read(given.paths, stages=stages, progress=progress)
         if save is not None:
-            saved.write(reading, save)
+            saved.write(reading, listed("save", save)[0])
         report = _shown(_with_checkpoint(reading, checkpoint), given, Packed() if packed else None, processes)
         given.refuse_absent(report.typed.queries, span(reading.batches))
         return _only(report, query)

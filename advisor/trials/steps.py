@@ -93,7 +93,9 @@ def _check_change(change: Mapping[str, Any]) -> None:
 def _check_step(id: str, catalogue: Catalogue) -> None:
     step = catalogue.steps.get(id)
     if step is None:
-        raise UsageError("trial", f"no step {id!r}", did_you_mean(id, catalogue.steps, "see rules/README.md"))
+        raise UsageError(
+            "trial", f"no step {id!r}", did_you_mean(id, catalogue.steps, "`latency-advisor steps list` shows all")
+        )
     change = step.change.model_dump(exclude_none=True, exclude_defaults=True) if step.change else {}
     if step.stages or not change.keys() - {"package"}:
         raise UsageError(
