@@ -390,8 +390,12 @@ class TestServers:
             assert said in says(served.address)
         assert "nobody listens" in says(served.address)
 
-    def test_a_redirect_elsewhere_is_not_followed(self) -> None:
-        with serving({}) as other, serving({}, redirect(f"{other.address}/login?next=secret")) as served:
+    @pytest.mark.parametrize("location", ["{0}/login?next=secret", "{0}\\@{1}/secret"])
+    def test_a_redirect_elsewhere_is_not_followed(self, location: str) -> None:
+        def leads_away(handler: Any) -> None:
+            redirect(location.format(other.address, handler.headers["Host"]))(handler)
+
+        with serving({}) as other, serving({}, leads_away) as served:
             said = says(served.address)
             assert f"redirects to {other.address}" in said
             assert "secret" not in said

@@ -19,6 +19,8 @@ from urllib.parse import urljoin, urlsplit
 
 import msgspec
 import urllib3
+from urllib3.exceptions import LocationParseError
+from urllib3.util import parse_url
 
 from advisor.errors import InputError
 from advisor.redaction import redact
@@ -73,8 +75,8 @@ class Server:
         """Raises InputError for an address that no server can have, or that holds a credential."""
         try:
             parts = urlsplit(address)
-            host, port = parts.hostname, parts.port
-        except ValueError:
+            host, self._origin = parts.hostname, _origin(address)
+        except (ValueError, LocationParseError):
             host = None
         if holds_credential(address) or (host and parts.username):
             raise InputError(redact(address), "the address contains a credential", f"remove it: {_LOGIN}")
@@ -85,7 +87,6 @@ class Server:
             raise InputError(authority, "is a pipe", "name a file with your own CA in SSL_CERT_FILE")
         self.host = host
         self.address = f"{parts.scheme.lower()}://{parts.netloc}{parts.path}".rstrip("/")
-        self._origin = (parts.scheme.lower(), self.host, port or _usual_port(parts.scheme))
         self.bytes = 0
         """Read so far."""
         self._told = False
@@ -188,12 +189,11 @@ class Server:
         """Return the address of a redirect; InputError where it leads to another server."""
         try:
             url = urljoin(asked, location)
-            parts = urlsplit(url)
-            origin = parts.scheme, parts.hostname, parts.port or _usual_port(parts.scheme)
-        except ValueError:
+            origin = _origin(url)
+        except (ValueError, LocationParseError):
             raise InputError(self.address, "redirects to what is no address", _OWN_PAGES) from None
         if origin != self._origin:
-            found = f"redirects to {parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+            found = f"redirects to {origin}"
             give = f"only the host that you name is asked: name that one, or {_LOGIN}"
             raise InputError(self.address, found, give)
         return url
@@ -226,8 +226,10 @@ class Server:
         return InputError(self.address, f"is no page of Spark's UI{called}", _OWN_PAGES)
 
 
-def _usual_port(scheme: str) -> int:
-    return 443 if scheme.lower() == "https" else 80
+def _origin(address: str) -> str:
+    """Return scheme, host and port as the web client reads them: of odd letters another reader sees another host."""
+    parts = parse_url(address)
+    return f"{parts.scheme}://{parts.host}:{parts.port or (443 if parts.scheme == 'https' else 80)}"
 
 
 def _from_netrc(host: str) -> tuple[str, str]:
