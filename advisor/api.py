@@ -27,6 +27,7 @@ from advisor.report.packed import Packed
 from advisor.report.silence import stalls
 from advisor.sources import files, saved
 from advisor.sources.following import followed
+from advisor.sources.outputs import check_new
 from advisor.views.shown import Compared, Report
 
 if TYPE_CHECKING:
@@ -78,9 +79,12 @@ def analyze(
         paths, series=series, set=set, config=config, rules=rules, last=last, since=since, until=until
     )  # fmt: skip
     if not on_cluster(engine, spark):
+        place = None if save is None else listed("save", save)[0]
+        if place is not None:
+            check_new("--save", place, given.paths if config is None else [*given.paths, config], checkpoint)
         reading = files.read(given.paths, stages=stages, progress=progress)
-        if save is not None:
-            saved.write(reading, listed("save", save)[0])
+        if place is not None:
+            saved.write(reading, place)
         report = _shown(_with_checkpoint(reading, checkpoint), given, Packed() if packed else None, processes)
         given.refuse_absent(report.typed.queries, span(reading.batches))
         return _only(report, query)

@@ -10,8 +10,9 @@ import click
 
 from advisor.cli.exits import CodedGroup
 from advisor.cli.options import SECONDS, output_options
-from advisor.cli.output import check_output, check_place, put, terminal
+from advisor.cli.output import check_output, put, terminal
 from advisor.cli.spark import pairs, session
+from advisor.sources.outputs import check_place
 from lab import require
 
 _HELP = """Measure here what asynchronous log purge and asynchronous progress tracking save.

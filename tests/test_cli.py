@@ -20,6 +20,7 @@ from advisor.cli import main
 from advisor.cli.analyze import fails
 from advisor.cluster.session import refuse_master
 from advisor.demo import sample
+from advisor.errors import UsageError
 from advisor.metrics import METRICS
 from tests.made import event
 
@@ -83,6 +84,8 @@ def test_a_log_is_not_written_over_by_its_report(command: list[str], tmp_path: P
     result = run(*command, str(tmp_path), "--output", str(tmp_path / "link"))
     assert result.exit_code == 2
     assert "is one of the files that are read; name another file" in result.output
+    with pytest.raises(UsageError, match="is one of the files that are read"):
+        advisor.api.analyze(f"file://{log}", save=tmp_path / "link")
     assert log.read_bytes() == Path(LOG).read_bytes()
 
 
@@ -91,8 +94,9 @@ def test_nor_is_anything_else_that_is_read(option: str, tmp_path: Path) -> None:
     file = tmp_path / "mine.yaml"
     file.write_text("queries: {}\n")
     given = file if option == "--config" else tmp_path
-    result = run("analyze", LOG, option, str(given), "--output", str(file))
-    assert result.exit_code == 2 and "name another" in one_line(result)
+    for path in (str(given), f"file://{given}") if option == "--checkpoint" else (str(given),):
+        result = run("analyze", LOG, option, path, "--output", str(file))
+        assert result.exit_code == 2 and "name another" in one_line(result)
     assert file.read_text() == "queries: {}\n"
     beside = run("analyze", LOG, "--save", str(tmp_path / "advisor.yaml"))
     assert beside.exit_code == 2 and "name another" in one_line(beside)

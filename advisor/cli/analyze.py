@@ -14,7 +14,7 @@ import click
 
 from advisor.cli.exits import FAILED_ON
 from advisor.cli.options import facts_given, goal_options, group, output_options, stages_option, wish_options
-from advisor.cli.output import check_new, check_output, put, rendered, to_file
+from advisor.cli.output import check_output, put, rendered, to_file
 from advisor.cli.start import start
 from advisor.errors import InputError
 from advisor.vocabulary import LEVELS, worst
@@ -103,10 +103,8 @@ def analyze(paths: tuple[str, ...], **options: Any) -> int:
         if options[name] and of_fleet:
             raise click.UsageError(f"--{name} is of one query's report; leave out --fleet and --save-table")
     check_output(options, paths)
-    if options["save"]:
-        check_new("--save", options["save"], paths, options["checkpoint"])
-        if to_file(options) and Path(options["save"]).resolve() == Path(options["output"]).resolve():
-            raise click.UsageError("--save and --output name the same file")
+    if options["save"] and to_file(options) and Path(options["save"]).resolve() == Path(options["output"]).resolve():
+        raise click.UsageError("--save and --output name the same file")
     start(paths, local=options["engine"] != "spark")
     ranked = of_fleet and options["form"] != "html"  # the page of all queries ranks them, too
     found = _fleet(paths, options) if ranked else _queries(paths, options)

@@ -6,12 +6,10 @@ import os
 import shutil
 import sys
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 import click
 
-from advisor.errors import UsageError
 from advisor.writing import write_whole
 
 if TYPE_CHECKING:
@@ -38,37 +36,10 @@ def check_output(options: Mapping[str, Any], paths: Iterable[str] = ()) -> None:
 
         library()
     if to_file(options):
+        from advisor.sources.outputs import check_new
+
         own = filter(None, [options.get("config"), *(options.get("rules") or ())])
         check_new("--output", options["output"], [*paths, *own], options.get("checkpoint"))
-
-
-def check_new(option: str, output: str, paths: Iterable[str], checkpoint: str | None = None) -> None:
-    """Raise UsageError where no file of this name can be written, where it is one of the files that are read, as the
-    configuration beside the logs is, and where it lies in a checkpoint.
-    """
-    from advisor.config import NAME
-
-    check_place(option, Path(output))
-    if Path(output).name == NAME:
-        raise UsageError(f"{option} {output}", "has the name of a configuration", "name another file")
-    if checkpoint and Path(output).resolve().is_relative_to(Path(checkpoint).resolve()):
-        raise UsageError(f"{option} {output}", "lies in the checkpoint, where nothing is ever written", "name another")
-    if not Path(output).is_file():
-        return
-    from advisor.sources.paths import STDIN, expand, in_zip, is_url
-
-    for path in (one.path for given in paths if given != STDIN and not is_url(given) for one in expand([given])):
-        archive, _ = in_zip(path) or (path, "")
-        if os.path.exists(archive) and Path(archive).samefile(output):  # noqa: PTH110 - false, where Path raises
-            raise UsageError(f"{option} {output}", "is one of the files that are read", "name another file")
-
-
-def check_place(option: str, path: Path) -> None:
-    """Raise UsageError where no file of this name can be written."""
-    if path.is_dir():
-        raise UsageError(f"{option} {path}", "is a directory", "name a file in it")
-    if not path.parent.is_dir():
-        raise UsageError(f"{option} {path}", "there is no such directory", "create it, or name another file")
 
 
 def to_file(options: Mapping[str, Any]) -> bool:

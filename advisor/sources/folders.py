@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from typing import Any
 
 from advisor.checkpoint.folder import MOST_BYTES, WHERE, Entry, Folder
 from advisor.config import listed
 from advisor.errors import InputError
-from advisor.sources.paths import LISTING_S, first_line, from_store, is_url, mounted, opened_address, special
+from advisor.sources.paths import LISTING_S, first_line, from_store, is_url, local, mounted, opened_address, special
 
 
 def folder_at(path: str | os.PathLike[str]) -> Folder:
     """Return the folder at a path or address; InputError where there is none, UsageError for what is no path."""
     from pyarrow import fs  # noqa: PLC0415 - a tenth of a second that logs do not pay
 
-    place = re.sub(r"^file:/+", "/", listed("checkpoint", [path], WHERE)[0])
+    place = local(listed("checkpoint", [path], WHERE)[0])
     if is_url(place):
         system, below, info = opened_address(place)
     else:

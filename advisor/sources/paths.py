@@ -86,6 +86,11 @@ def is_url(path: str) -> bool:
     return bool(_URL.match(path))
 
 
+def local(path: str) -> str:
+    """Return the path of this machine that a `file:` address names; any other as it is."""
+    return re.sub(r"^file:/+", "/", path, flags=re.IGNORECASE)
+
+
 def is_address(path: str) -> bool:
     """Whether a path is the address of a web server: a driver's UI, or a History Server."""
     return path.lower().startswith(("http://", "https://"))
