@@ -6,8 +6,9 @@ import base64
 import gzip
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator
 from importlib.resources import files
+from itertools import islice
 
 from markupsafe import Markup
 
@@ -37,7 +38,7 @@ def report_as_page(report: Report) -> str:
     """
     report = clean_all(report)
     shown = selections(report)
-    articles = [_article(report, chosen, number, len(shown)) for number, chosen in enumerate(shown, 1)]
+    articles = (_article(report, chosen, number, len(shown)) for number, chosen in enumerate(shown, 1))
     whole = fleet.report([fleet.summary(one.query) for one in shown], report.input, version=report.advisor_version)
     look = f":root {{ {style('colours.css')} }}\n{style('parts.css')}{_text('page.css')}"
     script = _text("page.js")
@@ -48,8 +49,8 @@ def report_as_page(report: Report) -> str:
         per_hour=per_hour,
         wins=wins,
         in_fleet={query.run_id: query for query in whole.queries},
-        articles=articles if len(shown) <= OPEN else [],
-        packs=packed(articles) if len(shown) > OPEN else [],
+        articles=[*articles] if len(shown) <= OPEN else [],
+        packs=packed(articles),
         style=Markup(look),
         script=Markup(script),
         policy=_policy(script, look),
@@ -62,12 +63,12 @@ def _article(report: Report, chosen: Selection, number: int, among: int) -> Mark
     return article(report, chosen, name, found, among=among, drawn_first=0 if drawn_too else DRAWN)
 
 
-def packed(articles: Sequence[str]) -> list[str]:
+def packed(articles: Iterator[str]) -> list[str]:
     """Lists of so many articles, each as JSON, compressed with gzip and written in base64.
 
     Many queries then take little room; the page takes them out when one is opened.
     """
-    parts = [articles[start : start + TOGETHER] for start in range(0, len(articles), TOGETHER)]
+    parts = iter(lambda: [*islice(articles, TOGETHER)], [])
     return [base64.b64encode(gzip.compress(json.dumps(part).encode(), mtime=0)).decode() for part in parts]
 
 
