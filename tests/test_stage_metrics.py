@@ -310,9 +310,13 @@ def test_tasks_that_were_seen_at_once_are_one_wave_where_nobody_knows_the_slots(
 
 
 def test_a_clock_of_seconds_does_not_tell_whether_slots_were_waited_for() -> None:
-    by_seconds = {n: {"jobs": 1, "slots_wait_ms": 0.0, "driver_ms": 20.0} for n in range(3)}
+    by_seconds = {n: {"jobs": 1, "slots_wait_ms": 50.0, "driver_ms": 20.0} for n in range(3)}
     assert isinstance(measure(opened([BATCH] * 3, {}, by_seconds), "slots_wait_ms"), Missing)
-    assert ms(opened([BATCH] * 3, {}, by_seconds, slots_shared=False), "slots_wait_ms") == 0
+    assert ms(opened([BATCH] * 3, {}, by_seconds, slots_shared=False), "slots_wait_ms") == 50
+    stages = {n: [EVEN | {"slots_wait_ms": None, "wall_ms": 400.0}] for n in range(3)}
+    waits = measure(opened([BATCH] * 3, stages, by_seconds), "slots_wait_ms")
+    assert isinstance(waits, Estimate)
+    assert (waits.low, waits.high) == (50, 350)
 
 
 def test_kafka_is_split_into_more_tasks_than_it_has_partitions() -> None:

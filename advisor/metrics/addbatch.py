@@ -9,14 +9,13 @@ import numpy as np
 
 from advisor.metrics.metric import Batchwise, Bounds, batch_metric, bounded_metric, window_metric
 from advisor.metrics.missing import NOT_SEEN, NOT_TOLD, Missing, needed
-from advisor.statistics import above_zero
+from advisor.metrics.tasks import per_batch
+from advisor.statistics import above_zero, zero_filled
 from advisor.window import Window
 
 BY_SECONDS = Missing("the log's clock has seconds only")
 DRIVER = ("driver_before_ms", "driver_between_ms", "driver_after_ms", "driver_ms")
 _MOST_OF = 0.5
-_MOST_UNTOLD = 0.1
-"""Of the batches; these are longer ones, as they waited."""
 OWN_CODE = ("foreach_batch", "foreach")
 """Sinks in which a function of the query's own runs."""
 
@@ -91,17 +90,22 @@ def python_per_row_ms(window: Window) -> np.ndarray:
     return needed(of_jobs(window, "python_ms")) / above_zero(window.batches["input_rows"])
 
 
-@batch_metric("ms", phases=("add_batch_ms",), inside=True, label="waits for slots of other queries", share=True)
-def slots_wait_ms(window: Window) -> np.ndarray | Missing:
-    """Waiting for task slots that other queries' tasks held, inside addBatch."""
-    found, before = of_jobs(window, "slots_wait_ms"), of_jobs(window, "driver_before_ms")
-    if found is NOT_SEEN or not isinstance(before, Missing) or window.facts.value("slots_shared") is False:
+@bounded_metric("ms", phases=("add_batch_ms",), inside=True, label="waits for slots of other queries", share=True)
+def slots_wait_ms(window: Window) -> Batchwise | Missing:
+    """Waiting for task slots that other queries' tasks held, inside addBatch.
+
+    Where a log's clock has seconds only, a stage of which the lines leave it open waited at most while its longest
+    task did not run.
+    """
+    found, stages = of_jobs(window, "slots_wait_ms"), window.stages
+    if found is NOT_SEEN or of_jobs(window, "driver_ms") is NOT_TOLD or window.facts.value("slots_shared") is False:
         return found
-    if isinstance(found, Missing) or not np.nansum(found):
+    if not len(stages):
         return BY_SECONDS
-    untold = np.isnan(window.batches["slots_wait_ms"])
-    seldom = untold[~np.isnan(found)].mean() <= _MOST_UNTOLD
-    return np.where(untold, np.nan, found) if seldom else BY_SECONDS
+    open_ms = np.where(np.isnan(stages["slots_wait_ms"]), stages["wall_ms"] - zero_filled(stages["task_max_ms"]), 0.0)
+    more = needed(per_batch(window, open_ms))
+    least = np.where(np.isnan(more), np.nan, zero_filled(window.batches["slots_wait_ms"]))
+    return Bounds(least, np.fmin(least + more, window.batches["add_batch_ms"]))
 
 
 @batch_metric("ms", phases=("add_batch_ms", "query_planning_ms"), inside=True, label="generating code", share=True)

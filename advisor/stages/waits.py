@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from advisor.stages.batchjobs import Gathered, Inside
-from advisor.stages.parts import NAMES, Gap, Idle, knows_wait, move
+from advisor.stages.parts import NAMES, Gap, Idle, move
 from advisor.stages.tasks import Spans
 
 _OFTEN = 0.2
@@ -111,9 +111,7 @@ def put_waits(
 def _lined_waits(inside: Inside, parts: np.ndarray, names: Mapping[str, str]) -> set[str]:
     """Return the same if lines gave how long stages waited, with the ids of the queries that they waited for."""
     waiting = [attempt for attempt in inside.attempts if attempt.waited_for]
-    known = all(knows_wait(inside.work, attempt) for attempt in inside.attempts)
     for attempt in waiting:
-        if known:
-            move(parts, "slots_wait_ms", attempt.numbers.get("slots_wait_ms", 0.0), ["scheduling_ms"])
+        move(parts, "slots_wait_ms", attempt.numbers.get("slots_wait_ms", 0.0), ["scheduling_ms"])
         attempt.waited_for = sorted(names.get(id, id) for id in attempt.waited_for)
     return {name for attempt in waiting for name in attempt.waited_for}

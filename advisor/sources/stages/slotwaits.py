@@ -117,13 +117,14 @@ def _most(values: np.ndarray, first: np.ndarray, last: np.ndarray) -> np.ndarray
 def _settle_wait(attempt: Attempt, others: Sequence[str], *, sure: bool) -> None:
     """Note that it waited in all its time but that of its own tasks: between their sum and the longest one.
 
-    Where that leaves open how long it waited, or the order of lines whether all slots were held, nothing is known.
+    Where that leaves open how long it waited, it is at least so long; where the order of lines leaves open whether all
+    slots were held, nothing is known.
     """
     wall = attempt.completed - attempt.submitted
     least, most = (wall - attempt.numbers.get(name, wall) for name in ("task_ms", "task_max_ms"))
     if not sure or not attempt.seen or most - least > max(_CLOSE_MS, _CLOSE * most):
         attempt.paused = True
-    elif least > 0:
+    if sure and attempt.seen and least > 0:
         attempt.numbers["slots_wait_ms"] = least
         attempt.waited_for = sorted({*others} - {""})
 
