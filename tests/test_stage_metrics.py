@@ -319,6 +319,14 @@ def test_a_clock_of_seconds_does_not_tell_whether_slots_were_waited_for() -> Non
     assert (waits.low, waits.high) == (50, 350)
 
 
+@pytest.mark.parametrize(("traces", "found"), [(["optimizes 400"], 400), ([], 100), (["optimizes 900"], 500)])
+def test_optimize_takes_its_execution(traces: list[str], found: float) -> None:
+    """Not only its last job: it reads the table's log, chooses files and samples before, and commits behind that."""
+    stages = {n: [EVEN | {"kind": "other", "what": "Optimizing 3 files", "wall_ms": 100.0}] for n in range(3)}
+    parts = {n: {"jobs": 1, "traces": traces} for n in range(3)}
+    assert ms(opened([BATCH] * 3, stages, parts), "table_rewritten_ms") == found
+
+
 def test_kafka_is_split_into_more_tasks_than_it_has_partitions() -> None:
     one = opened([BATCH] * 3, {n: [EVEN | {"tasks": 1, "task_ms": 100.0}] for n in range(3)})
     assert (ms(one, "advised_source_tasks"), ms(one, "splittable_read_ms")) == (2, 50)

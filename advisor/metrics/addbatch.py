@@ -9,8 +9,7 @@ import numpy as np
 
 from advisor.metrics.metric import Batchwise, Bounds, batch_metric, bounded_metric, window_metric
 from advisor.metrics.missing import NOT_SEEN, NOT_TOLD, Missing, needed
-from advisor.metrics.tasks import per_batch
-from advisor.statistics import above_zero, zero_filled
+from advisor.statistics import above_zero
 from advisor.window import Window
 
 BY_SECONDS = Missing("the log's clock has seconds only")
@@ -88,24 +87,6 @@ def files_per_batch(window: Window) -> np.ndarray | Missing:
 def python_per_row_ms(window: Window) -> np.ndarray:
     """Python workers, as wall time, over the rows that the batch read."""
     return needed(of_jobs(window, "python_ms")) / above_zero(window.batches["input_rows"])
-
-
-@bounded_metric("ms", phases=("add_batch_ms",), inside=True, label="waits for slots of other queries", share=True)
-def slots_wait_ms(window: Window) -> Batchwise | Missing:
-    """Waiting for task slots that other queries' tasks held, inside addBatch.
-
-    Where a log's clock has seconds only, a stage of which the lines leave it open waited at most while its longest
-    task did not run.
-    """
-    found, stages = of_jobs(window, "slots_wait_ms"), window.stages
-    if found is NOT_SEEN or of_jobs(window, "driver_ms") is NOT_TOLD or window.facts.value("slots_shared") is False:
-        return found
-    if not len(stages):
-        return BY_SECONDS
-    open_ms = np.where(np.isnan(stages["slots_wait_ms"]), stages["wall_ms"] - zero_filled(stages["task_max_ms"]), 0.0)
-    more = needed(per_batch(window, open_ms))
-    least = np.where(np.isnan(more), np.nan, zero_filled(window.batches["slots_wait_ms"]))
-    return Bounds(least, np.fmin(least + more, window.batches["add_batch_ms"]))
 
 
 @batch_metric("ms", phases=("add_batch_ms", "query_planning_ms"), inside=True, label="generating code", share=True)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from advisor.metrics.metric import remembered, stage_metric, window_metric
+from advisor.metrics.addbatch import BY_SECONDS, of_jobs
+from advisor.metrics.flow import batch_traces
+from advisor.metrics.metric import Batchwise, Bounds, bounded_metric, remembered, stage_metric, window_metric
 from advisor.metrics.missing import NO_SLOTS, NOT_SEEN, NOT_TOLD, Missing, MissingError, needed
 from advisor.metrics.operators import largest, partitions, task_ms
 from advisor.metrics.slow_batches import rhythm
-from advisor.stages import DELTA_COMMAND, LISTING, MERGE, PYTHON_RDD, VACUUM
+from advisor.stages import DELTA_COMMAND, LISTING, MERGE, OPTIMIZES, PYTHON_RDD, VACUUM
 from advisor.statistics import above_zero, known, mean, median, middle, zero_filled
 from advisor.window import Window
 
@@ -81,6 +83,24 @@ def advised_state_partitions(window: Window) -> float | Missing:
 def slots_are_shared(window: Window) -> bool:
     """Whether other queries of the application run in the same slots: then they are an upper bound."""
     return bool(window.facts.value("slots_shared"))
+
+
+@bounded_metric("ms", phases=("add_batch_ms",), inside=True, label="waits for slots of other queries", share=True)
+def slots_wait_ms(window: Window) -> Batchwise | Missing:
+    """Waiting for task slots that other queries' tasks held, inside addBatch.
+
+    Where a log's clock has seconds only, a stage of which the lines leave it open waited at most while its longest
+    task did not run.
+    """
+    found, stages = of_jobs(window, "slots_wait_ms"), window.stages
+    if found is NOT_SEEN or of_jobs(window, "driver_ms") is NOT_TOLD or window.facts.value("slots_shared") is False:
+        return found
+    if not len(stages):
+        return BY_SECONDS
+    open_ms = np.where(np.isnan(stages["slots_wait_ms"]), stages["wall_ms"] - zero_filled(stages["task_max_ms"]), 0.0)
+    more = needed(per_batch(window, open_ms))
+    least = np.where(np.isnan(more), np.nan, zero_filled(window.batches["slots_wait_ms"]))
+    return Bounds(least, np.fmin(least + more, window.batches["add_batch_ms"]))
 
 
 class Spread(msgspec.Struct, frozen=True):
@@ -572,15 +592,17 @@ def table_log_ms(window: Window) -> np.ndarray | Missing:
 
 @stage_metric("ms", label="rewriting the table's files by OPTIMIZE", share=True)
 def table_rewritten_ms(window: Window) -> np.ndarray | Missing:
-    """From the end of the stage before OPTIMIZE to its own end, by Delta's description of its jobs.
+    """The time of OPTIMIZE, by its SQL execution; else from the end of the stage before it to its own end.
 
     Its stages alone, where others run between them or the log's clock knows seconds only.
     """
+    executions = [sum(float(ms) for name, ms, _ in each or () if name == OPTIMIZES) for each in batch_traces(window)]
     optimized = np.array([_OPTIMIZES in text for text in _described(window)], bool)
     first, last = _reach(window, optimized)
     own = ~optimized & ~of_kind(window, "table_log") & (window.stages["submitted"] < last[window.stages["batch"]])
     before = _reach(window, own)[1]
-    return _through(window, optimized, np.where(before <= first, last - before, np.nan))
+    span = np.where(before <= first, last - before, np.nan)
+    return _through(window, optimized, np.where(np.array(executions) > 0, executions, span))
 
 
 def _reach(window: Window, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

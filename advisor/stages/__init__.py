@@ -6,6 +6,7 @@ from advisor.stages.batchjobs import (
     LISTING,
     LOG_CHECKPOINT,
     MERGE,
+    OPTIMIZES,
     PYTHON_RDD,
     VACUUM,
     Triggers,

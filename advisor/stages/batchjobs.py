@@ -48,6 +48,8 @@ MERGE = "MERGE operation"
 """What Delta's description of each job of a MERGE holds."""
 DELTA_COMMAND = re.compile(r"\b(DELETE|MERGE|UPDATE) operation\b")
 """The same, of each command that writes files of a table again."""
+OPTIMIZES = "optimizes"
+"""The trace whose number is how long OPTIMIZE takes, ms, by its SQL execution."""
 VACUUM = "VACUUM"
 """What this program calls each job of a VACUUM in a driver log; Delta itself does not name them."""
 LOG_CHECKPOINT = "Delta: log checkpoint"

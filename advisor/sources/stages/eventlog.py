@@ -23,7 +23,7 @@ from advisor.sources.stages.jobbatches import Applications, Events, name_batches
 from advisor.sources.stages.loggedjobs import BEGINNING, LOST, Place
 from advisor.sources.stages.plans import Execution, Plans
 from advisor.sources.stages.sparkevents import batch_of, described, is_number, meant, operators, sql_sums, writing_share
-from advisor.stages import PYTHON_RDD, Attempt, Job, Note, Numbers, Triggers, Work, streams
+from advisor.stages import OPTIMIZES, PYTHON_RDD, Attempt, Job, Note, Numbers, Triggers, Work, streams
 
 _NAME_AT = len('{"Event":"SparkListener')
 _SQL_NAME_AT = len('{"Event":"org.apache.spark.sql.execution.ui.SparkListener')
@@ -42,6 +42,7 @@ _MANY = 1024 * _PACKED.size
 _TASK_COMMITS = "task commit time"
 _BROADCASTS = ("withThreadLocalCaptured", "ThreadPoolExecutor", "FutureTask", "CompletableFuture")
 """What calls a job that broadcasts a table."""
+_OPTIMIZE = "Execute OptimizeTableCommand"
 _SHUFFLED = 64
 """So many shuffles behind, a later stage of a batch reads none of them."""
 _TO_DISK = "Checkpoint"
@@ -142,6 +143,8 @@ class Application:
         self._writers: dict[int, Job] = {}
         """Jobs that wrote files, by the number of a sum."""
         self._plans = Plans()
+        self._optimizes: dict[int, tuple[int, str]] = {}
+        """When each OPTIMIZE that runs began, and its description, by its execution."""
         self._besides: list[Note] = []
         """What was traced since the last job began; the next one has it."""
         self._kept: set[int] = set()
@@ -301,6 +304,13 @@ class Application:
             self._besides += _traced("Execution", root.name) + _traced("Write", root.text)
             self._besides += [note for relation in self._plans.relations for note in _traced("Relation", relation)]
             self._besides += _traced("Cache", ("", "once", "again")[min(2, self._plans.cached)])
+            if root.name == _OPTIMIZE:
+                self._optimizes[event.id] = event.time, event.description
+        elif not event.plan and event.id in self._optimizes:
+            start, of = self._optimizes.pop(event.id)
+            jobs = (job for job in reversed(self._work.jobs) if job.batch and str(job.batch.id) in of)
+            if job := next(jobs, None):
+                job.notes.append(Note(None, "traces", event.time - start, trace=OPTIMIZES))
 
     def written(self, event: sparkevents.DriverAccumUpdates, _: int) -> None:
         """Read how many files a write made."""

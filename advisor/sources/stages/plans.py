@@ -69,8 +69,13 @@ class Operator(msgspec.Struct):
 
 
 class Execution(msgspec.Struct):
-    """The plan of an execution, at its start, which describes it, or as adaptive execution changed it."""
+    """The plan of an execution, at its start, which describes it, or as adaptive execution changed it; none at its end.
 
+    `time`: of its start or end.
+    """
+
+    id: int = field(name="executionId", default=-1)
+    time: int = 0
     description: str | None = None
     plan: Operator | None = field(name="sparkPlanInfo", default=None)
 
