@@ -345,8 +345,8 @@ def test_a_backlog_that_is_soon_gone_is_no_trouble(tmp_path: Path, waits: int, w
 
 @pytest.mark.parametrize(
     ("more", "told"),
-    [([], "/b (3 files)"), (["table_ms 950 /c"], "/c"), (["table_ms 950"], None)],
-    ids=["of two tables", "of three", "the longest is not known"],
+    [([], "/b (3 files)"), (["table_ms 950 /c"], "/c"), (["table_ms 950"], None), (["table_ms 900 /b/c"], "/b/c")],
+    ids=["of two tables", "of three", "the longest is not known", "of one file"],
 )
 def test_of_several_tables_the_one_that_takes_longest_is_named(more: list[str], told: str | None) -> None:
     shown = window([QUICK] * 4)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 import numpy as np
 
@@ -16,6 +18,7 @@ from advisor.statistics import above_zero, known, mean, median, middle, zero_fil
 from advisor.window import Window
 
 _TEXT = ("Scan csv", "Scan json", "Scan text")
+_TEXT_FILE = re.compile(r"\.(?:csv|tsv|jsonl?|txt)(?:\.\w{1,9})?$")
 _PYTHON = ("Python", "InPandas", "InArrow", "InPySpark")
 _BY_ARROW = ("ArrowEvalPython", "MapInPandas", "MapInArrow")
 _ARROW_ROWS = "conf:spark.sql.execution.arrow.maxRecordsPerBatch"
@@ -531,7 +534,10 @@ def joined_stages(window: Window) -> np.ndarray:
 
 @stage_metric("count", "count", label="reads of a static table from text")
 def text_scans(window: Window) -> np.ndarray:
-    """Stages that read no stream but a table of CSV, JSON or text files, as far as their operators are told."""
+    """Stages that read no stream but a table of CSV, JSON or text files, by its one file's name or their operators."""
+    paths = [[path for name, _, path in each or () if name == "table_ms"] for each in batch_traces(window)]
+    if (named := np.array([sum(map(bool, map(_TEXT_FILE.search, each))) for each in paths], float)).any():
+        return named
     text = np.array([any(word in what for word in _TEXT) for what in _described(window)], bool)
     return np.bincount(window.stages["batch"], text & of_kind(window, "other"), len(window))
 

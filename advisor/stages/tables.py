@@ -205,8 +205,10 @@ def _traces(inside: Inside, bounds: Sequence[float]) -> list[str]:
         if note.trace and (not timed or bounds[0] <= note.time <= bounds[1]):
             sums[note.trace] += note.value
     for one in inside.attempts:
-        if one.kind == "other":  # which read no stream, by the folder that they read
-            sums[" ".join(("table_ms", *sorted(one.paths)[:1]))] += one.completed - one.submitted
+        if one.kind == "other":  # which read no stream, by the folder that they read, and its only file
+            place = min(one.paths, default="")
+            for path in {place, *(path for path in one.paths if path.startswith(place + "/"))}:
+                sums[f"table_ms {path}".rstrip()] += one.completed - one.submitted
     return [" ".join((*trace.split()[:1], f"{sum:g}", *trace.split()[1:])) for trace, sum in sorted(sums.items())]
 
 

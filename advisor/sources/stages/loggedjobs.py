@@ -97,6 +97,8 @@ class LoggedStage:
     """(length, place in the stage) of the longest task."""
     paths: set[str] = field(default_factory=set)
     """Folders whose files its tasks read."""
+    files: set[bytes] = field(default_factory=set)
+    """Files that they read, at most two."""
     busy_since: int = 0
     """The line since which some of its tasks run."""
     python_ms: float | None = None

@@ -48,7 +48,7 @@ _TASK = re.compile(
     rb"|Finished task (\d{1,9})[\d.]+ in stage (\d{1,15})[\d.]+ \(TID \d+\) in (\d{1,15}) ms"
     rb"|Lost task [\d.]+ in stage (\d{1,15})\.)"
 )
-_SCAN = re.compile(rb"Reading File path: (\S{1,1000})/")
+_SCAN = re.compile(rb"Reading File path: (\S{1,1000})/([^/\s,]{1,300})?")
 _WORKER = re.compile(rb"Times: total = (\d{1,12}), boot = (?:.{0,300}? task [\d.]+ in stage (\d{1,15}) \(TID)?")
 """A Python worker's time; Spark 4.3 names the stage, 3.5 does not."""
 _WORKERS = (
@@ -277,7 +277,8 @@ class Scheduler:
     def _end_tasks(self, one: LoggedStage, attempt: Attempt) -> None:
         """Note what the lines of tasks said of a stage attempt that ended."""
         self._running -= one.running
-        attempt.unseen, attempt.paths = one.lost, frozenset(one.paths)
+        files = (folder(path.decode(errors="replace")) for path in one.files) if len(one.files) == 1 else ()
+        attempt.unseen, attempt.paths = one.lost, frozenset(one.paths.union(files))
         if len(one.lengths):
             attempt.numbers["longest_task"] = one.longest[1]
         if one.python_ms is not None:
@@ -371,9 +372,12 @@ class Scheduler:
                 one.add_python(nan)
 
     def _read_scan(self, line: bytes, message: int) -> None:
-        """Note which folder the one busy stage reads; in local mode the lines of its tasks stand in the log."""
+        """Note what the one busy stage reads; in local mode the lines of its tasks stand in the log."""
         if len(self._busy) == 1 and (found := _SCAN.match(line, message)):
-            next(iter(self._busy)).paths.add(folder(found[1].decode(errors="replace")))
+            one = next(iter(self._busy))
+            one.paths.add(folder(found[1].decode(errors="replace")))
+            if len(one.files) < 2 and found[2]:
+                one.files.add(b"/".join(found.groups()))
 
     def _read_worker(self, line: bytes, _: int) -> None:
         """Give a Python worker's time to its stage; without its name, to the one that is busy, else to the open one."""
