@@ -7,13 +7,21 @@ import re
 import msgspec
 import numpy as np
 
-from advisor.metrics.addbatch import BY_SECONDS, of_jobs
+from advisor.metrics.addbatch import BY_SECONDS, driver_gaps_ms, of_jobs
 from advisor.metrics.flow import batch_traces
-from advisor.metrics.metric import Batchwise, Bounds, bounded_metric, remembered, stage_metric, window_metric
+from advisor.metrics.metric import (
+    Batchwise,
+    Bounds,
+    batch_metric,
+    bounded_metric,
+    remembered,
+    stage_metric,
+    window_metric,
+)
 from advisor.metrics.missing import NO_SLOTS, NOT_SEEN, NOT_TOLD, Missing, MissingError, needed
 from advisor.metrics.operators import largest, partitions, task_ms
 from advisor.metrics.slow_batches import rhythm
-from advisor.stages import DELTA_COMMAND, LISTING, MERGE, OPTIMIZES, PYTHON_RDD, VACUUM
+from advisor.stages import DELTA_COMMAND, DRIVER_WITHIN, LISTING, MERGE, OPTIMIZES, PYTHON_RDD, VACUUM
 from advisor.statistics import above_zero, known, mean, median, middle, zero_filled
 from advisor.window import Window
 
@@ -602,13 +610,33 @@ def table_rewritten_ms(window: Window) -> np.ndarray | Missing:
 
     Its stages alone, where others run between them or the log's clock knows seconds only.
     """
-    executions = [sum(float(ms) for name, ms, _ in each or () if name == OPTIMIZES) for each in batch_traces(window)]
     optimized = np.array([_OPTIMIZES in text for text in _described(window)], bool)
     first, last = _reach(window, optimized)
     own = ~optimized & ~of_kind(window, "table_log") & (window.stages["submitted"] < last[window.stages["batch"]])
     before = _reach(window, own)[1]
+    known_span = _traced_ms(window, OPTIMIZES)
     span = np.where(before <= first, last - before, np.nan)
-    return _through(window, optimized, np.where(np.array(executions) > 0, executions, span))
+    return _through(window, optimized, np.where(known_span > 0, known_span, span))
+
+
+@batch_metric("ms", phases=("add_batch_ms",), inside=True, label="the driver alone within writes and queries")
+def driver_within_ms(window: Window) -> np.ndarray | Missing:
+    """What the driver does outside of jobs in the writes and queries of the batch's own code; 0 where no log shows it.
+
+    It plans them, reads a table's log and commits: no code of the user's runs there.
+    """
+    return np.minimum(_traced_ms(window, DRIVER_WITHIN), needed(driver_gaps_ms(window)))
+
+
+@batch_metric("share", "count", inside=True, label="the part of the driver's own time within writes and queries")
+def driver_within_of_gaps(window: Window) -> np.ndarray:
+    """What the driver does alone within writes and queries, over all that it does outside of jobs."""
+    return needed(driver_within_ms(window)) / above_zero(needed(driver_gaps_ms(window)))
+
+
+def _traced_ms(window: Window, trace: str) -> np.ndarray:
+    """Return the number of this trace in each batch."""
+    return np.array([sum(float(ms) for name, ms, _ in each or () if name == trace) for each in batch_traces(window)])
 
 
 def _reach(window: Window, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

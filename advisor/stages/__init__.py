@@ -2,6 +2,7 @@
 
 from advisor.stages.batchjobs import (
     DELTA_COMMAND,
+    DRIVER_WITHIN,
     FILE_CHOICE,
     LISTING,
     LOG_CHECKPOINT,

@@ -120,14 +120,17 @@ def scans(place: str, row: int, *more: str) -> dict[str, Any]:
     return {"Event": start, "description": "", "sparkPlanInfo": plan}
 
 
-def test_the_execution_of_an_optimize_is_its_time(tmp_path: Path) -> None:
-    """Its query's last job has it, though a job of another began since."""
+def test_an_execution_within_a_batch_shows_the_driver_alone_in_it(tmp_path: Path) -> None:
+    """Of an OPTIMIZE, which has a job of 100 ms, all of its time, too. Executions within it count no second time."""
     plan = {"nodeName": "Execute OptimizeTableCommand", "simpleString": "", "children": [], "metadata": {}}
-    sql, more = "org.apache.spark.sql.execution.ui.SparkListenerSQLExecution", {"executionId": 4}
+    sql, more = "org.apache.spark.sql.execution.ui.SparkListenerSQLExecution", {"executionId": 4, "rootExecutionId": 1}
     begin = {"Event": f"{sql}Start", **more, "description": f"id = {QUERY}", "sparkPlanInfo": plan, "time": 3200}
     end, theirs = {"Event": f"{sql}End", **more, "time": 3850}, named(3, OTHER) | {"sql.streaming.queryId": OTHER}
-    _, parts = read(tmp_path, begin, job(1, 3300, named(3)), job(2, 3500, theirs), end, progress(3))
-    assert list(parts["traces"].iloc[0]) == ["optimizes 650"]
+    within = {**begin, "executionId": 5, "time": 3250}, {**end, "executionId": 5, "time": 3450}
+    _, parts = read(
+        tmp_path, begin, within[0], job(1, 3300, named(3)), within[1], job(2, 3500, theirs), end, progress(3)
+    )
+    assert list(parts["traces"].iloc[0]) == ["driver_within_executions 550", "optimizes 650"]
 
 
 @pytest.mark.parametrize(

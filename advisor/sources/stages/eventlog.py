@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import repeat
+from itertools import repeat, takewhile
 from math import inf
 from struct import Struct
 from typing import Any, NamedTuple
@@ -23,7 +23,7 @@ from advisor.sources.stages.jobbatches import Applications, Events, name_batches
 from advisor.sources.stages.loggedjobs import BEGINNING, LOST, Place
 from advisor.sources.stages.plans import Execution, Plans
 from advisor.sources.stages.sparkevents import batch_of, described, is_number, meant, operators, sql_sums, writing_share
-from advisor.stages import OPTIMIZES, PYTHON_RDD, Attempt, Job, Note, Numbers, Triggers, Work, streams
+from advisor.stages import DRIVER_WITHIN, OPTIMIZES, PYTHON_RDD, Attempt, Job, Note, Numbers, Triggers, Work, streams
 
 _NAME_AT = len('{"Event":"SparkListener')
 _SQL_NAME_AT = len('{"Event":"org.apache.spark.sql.execution.ui.SparkListener')
@@ -143,8 +143,10 @@ class Application:
         self._writers: dict[int, Job] = {}
         """Jobs that wrote files, by the number of a sum."""
         self._plans = Plans()
-        self._optimizes: dict[int, tuple[int, str]] = {}
-        """When each OPTIMIZE that runs began, and its description, by its execution."""
+        self._within: dict[int, Execution] = {}
+        """Executions that run within another: of code of a batch, without those within these."""
+        self._latest = -1
+        """The greatest number of an execution: a file may hold its lines twice."""
         self._besides: list[Note] = []
         """What was traced since the last job began; the next one has it."""
         self._kept: set[int] = set()
@@ -304,13 +306,22 @@ class Application:
             self._besides += _traced("Execution", root.name) + _traced("Write", root.text)
             self._besides += [note for relation in self._plans.relations for note in _traced("Relation", relation)]
             self._besides += _traced("Cache", ("", "once", "again")[min(2, self._plans.cached)])
-            if root.name == _OPTIMIZE:
-                self._optimizes[event.id] = event.time, event.description
-        elif not event.plan and event.id in self._optimizes:
-            start, of = self._optimizes.pop(event.id)
-            jobs = (job for job in reversed(self._work.jobs) if job.batch and str(job.batch.id) in of)
-            if job := next(jobs, None):
-                job.notes.append(Note(None, "traces", event.time - start, trace=OPTIMIZES))
+            outer = (None, event.id, *(each.root for each in self._within.values()))
+            if event.id > self._latest and event.root not in outer:
+                self._within[event.id] = event
+            self._latest = max(self._latest, event.id)
+        elif not event.plan and (begun := self._within.pop(event.id, None)):
+            self._ends_within(begun, event.time)
+
+    def _ends_within(self, begun: Execution, end: int) -> None:
+        """Note how long the driver was alone in an execution of a batch's own code, and how long OPTIMIZE took."""
+        since = takewhile(lambda job: job.start >= begun.time, reversed(self._work.jobs))
+        jobs = [job for job in since if job.batch and str(job.batch.id) in (begun.description or "")]
+        if jobs:
+            alone = end - begun.time - sum((job.end or end) - job.start for job in jobs)
+            jobs[0].notes.append(Note(None, "traces", max(alone, 0.0), trace=DRIVER_WITHIN))
+            if begun.plan and begun.plan.name == _OPTIMIZE:
+                jobs[0].notes.append(Note(None, "traces", end - begun.time, trace=OPTIMIZES))
 
     def written(self, event: sparkevents.DriverAccumUpdates, _: int) -> None:
         """Read how many files a write made."""

@@ -71,10 +71,11 @@ class Operator(msgspec.Struct):
 class Execution(msgspec.Struct):
     """The plan of an execution, at its start, which describes it, or as adaptive execution changed it; none at its end.
 
-    `time`: of its start or end.
+    `time`: of its start or end. `root`: the execution within which it runs, or its own number.
     """
 
     id: int = field(name="executionId", default=-1)
+    root: int | None = field(name="rootExecutionId", default=None)
     time: int = 0
     description: str | None = None
     plan: Operator | None = field(name="sparkPlanInfo", default=None)
