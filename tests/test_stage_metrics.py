@@ -24,6 +24,7 @@ AT = datetime(2026, 3, 1, tzinfo=timezone.utc)
 KAFKA = {"description": "KafkaV2[Subscribe[t]]"}
 EVEN = {"kind": "source_read", "tasks": 2, "slots": 2, "wall_ms": 110.0, "first_task_ms": 10.0, "task_ms": 190.0}
 EVEN |= {"task_max_ms": 100.0, "rows_max": 50.0, "input_rows": 100}
+EIGHT = EVEN | {"kind": "result", "tasks": 8, "wall_ms": 410.0}
 
 
 def opened(rows: list[Any], stages: dict[int, list[Any]], parts: dict[int, Any] | None = None, **facts: Any) -> Window:
@@ -119,9 +120,11 @@ KEYED = {"kind": "state", "input_rows": 0, "shuffle_read_rows": 100, "rows_max":
         (EVEN | {"gc_ms": 80.0}, "gc_ms", 40),
         (EVEN | {"output_rows": 1000}, "rewriting_ms", EVEN["wall_ms"]),
         (EVEN | {"output_rows": 999}, "rewriting_ms", 0),
-        (EVEN | {"kind": "result", "tasks": 8, "wall_ms": 410.0}, "shuffle_waves_ms", 300),
-        (EVEN | {"kind": "result", "tasks": 8, "wall_ms": 410.0, "task_max_ms": 380.0}, "shuffle_waves_ms", 20),
-        (EVEN | {"kind": "result", "tasks": 8, "wall_ms": 410.0, "shuffle_read_rows": 0}, "shuffle_waves_ms", 0),
+        (EIGHT, "shuffle_waves_ms", 300),
+        (EIGHT | {"task_max_ms": 380.0}, "shuffle_waves_ms", 20),
+        (EIGHT | {"shuffle_read_rows": 0}, "shuffle_waves_ms", 0),
+        (EIGHT | {"task_ms": 800.0, "cpu_ms": 500.0}, "shuffle_waves_ms", 150),  # which fewer tasks compute as well
+        (EIGHT | {"task_ms": 799.0, "cpu_ms": 500.0}, "shuffle_waves_ms", 300),  # of small tasks it is their start
     ],
 )
 def test_a_stage_in_milliseconds_of_its_batch(stage: dict[str, Any], metric: str, expected: float) -> None:
@@ -176,6 +179,8 @@ READER = {"kind": "result", "last": True, "slots": 2, "wall_ms": 20.0, "task_ms"
     [
         (MAP | {"shuffle_write_ms": 40.0}, 1, 110, True),  # all of a stage that has little else to do
         (MAP | {"shuffle_write_ms": 12.0}, 1, 72, True),  # 12 x what writing took, on two slots
+        (MAP | {"shuffle_write_ms": 12.0, "run_ms": 180.0, "cpu_ms": 100.0}, 1, 40, True),  # it computes, too
+        (MAP | {"shuffle_write_ms": 12.0, "run_ms": 180.0, "cpu_ms": 175.0}, 1, 6, True),
         (MAP | {"shuffle_write_ms": 4.0}, 200, 0, True),  # written quickly
         (MAP | {"shuffle_write_ms": 40.0, "shuffle_write_bytes": 90_000_000}, 1, 0, True),  # many bytes
         (MAP | {"shuffle_write_ms": 26.0, "shuffle_write_bytes": 16_800_000}, 1, 0, True),  # as fast as a disk

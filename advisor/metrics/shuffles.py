@@ -7,7 +7,7 @@ import numpy as np
 from advisor.metrics.fetch import rows_per_partition
 from advisor.metrics.metric import Batchwise, Bounds, remembered, stage_metric, window_metric
 from advisor.metrics.missing import NO_SLOTS, NOT_SEEN, NOT_TOLD, Missing, needed
-from advisor.metrics.tasks import LEAST_MS, may_fetch, of_kind, per_batch, spread, too_few_readers_ms
+from advisor.metrics.tasks import LEAST_MS, SMALL_TASK_MS, may_fetch, of_kind, per_batch, spread, too_few_readers_ms
 from advisor.statistics import median, zero_filled
 from advisor.window import Window
 
@@ -30,15 +30,17 @@ CHANCE = 0.001  # that the longest tasks of a stage without skew are at one plac
 def shuffle_waves_ms(window: Window) -> np.ndarray | Missing:
     """What stages that read a shuffle, without state, take beyond one wave of their tasks.
 
-    No stage ends before its longest task does: what a skewed key takes is no matter of waves. Where the log counts what
-    tasks fetch, a stage that fetches nothing reads a cache or lists files.
+    No stage ends before its longest task does: what a skewed key takes is no matter of waves. Nor is what tasks compute
+    that are not small: fewer tasks compute as much. Where the log counts what tasks fetch, a stage that fetches nothing
+    reads a cache or lists files.
     """
     of, stages = spread(window), window.stages
     if np.isnan(of.rounds).any():
         return NO_SLOTS
     read = of_kind(window, "shuffle", "result") & (of.rounds > 1) & may_fetch(window)
     beyond = np.fmin(of.wall * (1 - 1 / of.rounds), of.wall - of.longest)
-    return per_batch(window, beyond, read & ~np.isnan(stages["tasks"]))
+    computed = np.where(of.total >= SMALL_TASK_MS * of.tasks, stages["cpu_ms"], 0.0) / of.at_once
+    return per_batch(window, np.fmin(beyond, of.wall - computed), read & ~np.isnan(stages["tasks"]))
 
 
 @stage_metric("ms", label="small shuffle files", share=True)
@@ -46,9 +48,9 @@ def shuffle_files_ms(window: Window) -> np.ndarray | Missing:
     """What stages take, at most, for writing their shuffle as a file per partition.
 
     If the log has the write time, these are stages that write more slowly than a disk does, and no more than 12 times
-    that: opening and deleting files does not count as writing. Shuffles that are set to few partitions have few files.
-    Otherwise they are whole stages whose next stage has many tasks. Fewer tasks there prove nothing: adaptive execution
-    joins partitions after they are written.
+    that, nor more than their tasks do not compute: opening and deleting files does not count as writing. Shuffles that
+    are set to few partitions have few files. Otherwise they are whole stages whose next stage has many tasks. Fewer
+    tasks there prove nothing: adaptive execution joins partitions after they are written.
     """
     of, stages, readers = spread(window), window.stages, _tasks_of_reader(window)
     writes, bytes_written = stages["shuffle_write_ms"], zero_filled(stages["shuffle_write_bytes"])
@@ -60,7 +62,8 @@ def shuffle_files_ms(window: Window) -> np.ndarray | Missing:
     set_to = max(window.facts.number("shuffle_partitions") or MANY_FILES, window.facts.number("repartitioned_to") or 0)
     by_time = (set_to >= MANY_FILES) & (beyond >= SLOW_WRITE_MS * of.tasks) & (writes >= SLOW_WRITE * of.total)
     by_count = (readers >= MANY_FILES) & (readers <= MOST_FILES)
-    longer = np.fmin(stages["wall_ms"], LONGER * writes / of.at_once)
+    waits = np.maximum(stages["run_ms"] - stages["cpu_ms"], writes)
+    longer = np.fmin(stages["wall_ms"], np.fmin(LONGER * writes, waits) / of.at_once)
     return per_batch(window, longer, feeds & np.where(seen, by_time, by_count))
 
 
