@@ -338,6 +338,8 @@ def test_a_static_table_may_cost_what_the_driver_does_around_its_jobs() -> None:
     assert ms(opened([BATCH] * 3, {}, dict.fromkeys(range(3), parts)), "static_view_ms") == 250
     seconds = {"jobs": 2, "other_ms": 200.0, "driver_ms": 150.0}
     assert ms(opened([BATCH] * 3, {}, dict.fromkeys(range(3), seconds)), "static_view_ms") == 350
+    none = seconds | {"other_ms": 0.0}
+    assert ms(opened([BATCH] * 3, {}, dict.fromkeys(range(3), none)), "static_view_ms") == 0
 
 
 def test_the_driver_alone_within_a_write_is_no_code_of_the_function() -> None:

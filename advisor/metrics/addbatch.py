@@ -14,7 +14,7 @@ from advisor.window import Window
 
 BY_SECONDS = Missing("the log's clock has seconds only")
 DRIVER = ("driver_before_ms", "driver_between_ms", "driver_after_ms", "driver_ms")
-_STATIC = ("other_ms", "shuffle_ms", "sink_write_ms", "scheduling_ms")
+_STATIC = ("shuffle_ms", "sink_write_ms", "scheduling_ms")
 _MOST_OF = 0.5
 OWN_CODE = ("foreach_batch", "foreach")
 """Sinks in which a function of the query's own runs."""
@@ -65,11 +65,12 @@ def static_side_ms(window: Window) -> np.ndarray | Missing:
 
 
 @batch_metric("ms", phases=("add_batch_ms",), inside=True, label="computing static tables, at most")
-def static_view_ms(window: Window) -> np.ndarray | Missing:
+def static_view_ms(window: Window) -> np.ndarray:
     """Jobs that read no stream, with all that may belong to them: stages behind shuffles, the driver and scheduling."""
+    read = needed(of_jobs(window, "other_ms"))
     parts = [of_jobs(window, name) for name in (*_STATIC, "driver_between_ms", "driver_ms")]
     known = [part for part in parts if isinstance(part, np.ndarray)]
-    return np.sum(known, axis=0) if known else NOT_SEEN
+    return np.where(read > 0, np.sum([read, *known], axis=0), read)
 
 
 @batch_metric("ms", phases=("add_batch_ms",), inside=True, label="the driver between jobs", share=True)
