@@ -619,19 +619,13 @@ def table_rewritten_ms(window: Window) -> np.ndarray | Missing:
     return _through(window, optimized, np.where(known_span > 0, known_span, span))
 
 
-@batch_metric("ms", phases=("add_batch_ms",), inside=True, label="the driver alone within writes and queries")
-def driver_within_ms(window: Window) -> np.ndarray | Missing:
-    """What the driver does outside of jobs in the writes and queries of the batch's own code; 0 where no log shows it.
+@batch_metric("share", "count", inside=True, label="the part of the driver's own time outside of writes and queries")
+def driver_outside_executions(window: Window) -> np.ndarray:
+    """What the driver does outside of jobs, and of writes and queries of the batch's own code, over all that it does.
 
-    It plans them, reads a table's log and commits: no code of the user's runs there.
+    Within these Spark plans, and a table's format reads its log and commits. 1 where no log shows them.
     """
-    return np.minimum(_traced_ms(window, DRIVER_WITHIN), needed(driver_gaps_ms(window)))
-
-
-@batch_metric("share", "count", inside=True, label="the part of the driver's own time within writes and queries")
-def driver_within_of_gaps(window: Window) -> np.ndarray:
-    """What the driver does alone within writes and queries, over all that it does outside of jobs."""
-    return needed(driver_within_ms(window)) / above_zero(needed(driver_gaps_ms(window)))
+    return 1 - np.minimum(_traced_ms(window, DRIVER_WITHIN) / above_zero(needed(driver_gaps_ms(window))), 1.0)
 
 
 def _traced_ms(window: Window, trace: str) -> np.ndarray:

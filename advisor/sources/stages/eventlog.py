@@ -42,7 +42,6 @@ _MANY = 1024 * _PACKED.size
 _TASK_COMMITS = "task commit time"
 _BROADCASTS = ("withThreadLocalCaptured", "ThreadPoolExecutor", "FutureTask", "CompletableFuture")
 """What calls a job that broadcasts a table."""
-_OPTIMIZE = "Execute OptimizeTableCommand"
 _SHUFFLED = 64
 """So many shuffles behind, a later stage of a batch reads none of them."""
 _TO_DISK = "Checkpoint"
@@ -143,10 +142,8 @@ class Application:
         self._writers: dict[int, Job] = {}
         """Jobs that wrote files, by the number of a sum."""
         self._plans = Plans()
-        self._within: dict[int, Execution] = {}
-        """Executions that run within another: of code of a batch, without those within these."""
-        self._latest = -1
-        """The greatest number of an execution: a file may hold its lines twice."""
+        self._within: dict[int, Execution] = {}  # open ones of a batch's own code, without those within these
+        self._latest = -1  # the last execution: a file may hold its lines twice
         self._besides: list[Note] = []
         """What was traced since the last job began; the next one has it."""
         self._kept: set[int] = set()
@@ -320,7 +317,7 @@ class Application:
         if jobs:
             alone = end - begun.time - sum((job.end or end) - job.start for job in jobs)
             jobs[0].notes.append(Note(None, "traces", max(alone, 0.0), trace=DRIVER_WITHIN))
-            if begun.plan and begun.plan.name == _OPTIMIZE:
+            if begun.plan and "OptimizeTable" in begun.plan.name:
                 jobs[0].notes.append(Note(None, "traces", end - begun.time, trace=OPTIMIZES))
 
     def written(self, event: sparkevents.DriverAccumUpdates, _: int) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from heapq import heapreplace
 
+from advisor.metrics.flow import folder
 from advisor.stages import Attempt, Job
 
 Place = tuple[int, int]
@@ -95,10 +96,8 @@ class LoggedStage:
     """How long each finished task took, and when it ended."""
     longest: tuple[float, int] = (-1.0, -1)
     """(length, place in the stage) of the longest task."""
-    paths: set[str] = field(default_factory=set)
-    """Folders whose files its tasks read."""
-    files: set[bytes] = field(default_factory=set)
-    """Files that they read, at most two."""
+    files: set[tuple[bytes, ...]] = field(default_factory=set)
+    """The (folder, name) of each file that its tasks read."""
     busy_since: int = 0
     """The line since which some of its tasks run."""
     python_ms: float | None = None
@@ -107,6 +106,12 @@ class LoggedStage:
     def add_python(self, ms: float) -> None:
         """Add the time of a Python worker; NaN where it may have been another stage's."""
         self.python_ms = (self.python_ms or 0.0) + ms
+
+    @property
+    def paths(self) -> frozenset[str]:
+        """Folders whose files its tasks read, and the file where it is the only one."""
+        read = {each[0] for each in self.files} | {b"/".join(each) for each in self.files if len(self.files) == 1}
+        return frozenset(folder(path.decode(errors="replace")) for path in read)
 
     def task_times(self, *, fine: bool) -> tuple[Sequence[float], Sequence[float]]:
         """Return when its finished tasks began and ended, as far as the clock shows it (`fine`) or their lengths do."""

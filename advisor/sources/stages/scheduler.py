@@ -14,7 +14,6 @@ from operator import attrgetter
 
 import numpy as np
 
-from advisor.metrics.flow import folder
 from advisor.redaction import redact
 from advisor.sources.stages.loggedjobs import HOUR_MS, LoggedJob, LoggedStage, Moment, Named, OpenJobs
 from advisor.sources.stages.slotwaits import SlotWaits, least_slots
@@ -48,7 +47,7 @@ _TASK = re.compile(
     rb"|Finished task (\d{1,9})[\d.]+ in stage (\d{1,15})[\d.]+ \(TID \d+\) in (\d{1,15}) ms"
     rb"|Lost task [\d.]+ in stage (\d{1,15})\.)"
 )
-_SCAN = re.compile(rb"Reading File path: (\S{1,1000})/([^/\s,]{1,300})?")
+_SCAN = re.compile(rb"Reading File path: (\S{1,1000})/([^/\s]{1,800}),\s")
 _WORKER = re.compile(rb"Times: total = (\d{1,12}), boot = (?:.{0,300}? task [\d.]+ in stage (\d{1,15}) \(TID)?")
 """A Python worker's time; Spark 4.3 names the stage, 3.5 does not."""
 _WORKERS = (
@@ -277,8 +276,7 @@ class Scheduler:
     def _end_tasks(self, one: LoggedStage, attempt: Attempt) -> None:
         """Note what the lines of tasks said of a stage attempt that ended."""
         self._running -= one.running
-        files = (folder(path.decode(errors="replace")) for path in one.files) if len(one.files) == 1 else ()
-        attempt.unseen, attempt.paths = one.lost, frozenset(one.paths.union(files))
+        attempt.unseen, attempt.paths = one.lost, one.paths
         if len(one.lengths):
             attempt.numbers["longest_task"] = one.longest[1]
         if one.python_ms is not None:
@@ -374,10 +372,7 @@ class Scheduler:
     def _read_scan(self, line: bytes, message: int) -> None:
         """Note what the one busy stage reads; in local mode the lines of its tasks stand in the log."""
         if len(self._busy) == 1 and (found := _SCAN.match(line, message)):
-            one = next(iter(self._busy))
-            one.paths.add(folder(found[1].decode(errors="replace")))
-            if len(one.files) < 2 and found[2]:
-                one.files.add(b"/".join(found.groups()))
+            next(iter(self._busy)).files.add(found.groups())
 
     def _read_worker(self, line: bytes, _: int) -> None:
         """Give a Python worker's time to its stage; without its name, to the one that is busy, else to the open one."""
