@@ -100,8 +100,7 @@ def slots_are_shared(window: Window) -> bool:
 def slots_wait_ms(window: Window) -> Batchwise | Missing:
     """Waiting for task slots that other queries' tasks held, inside addBatch.
 
-    Where a log's clock has seconds only, a stage of which the lines leave it open waited at most while its longest
-    task did not run.
+    By a clock of seconds, a stage whose wait the lines leave open waited at most while its longest task did not run.
     """
     found, stages = of_jobs(window, "slots_wait_ms"), window.stages
     if found is NOT_SEEN or of_jobs(window, "driver_ms") is NOT_TOLD or window.facts.value("slots_shared") is False:

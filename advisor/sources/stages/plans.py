@@ -69,10 +69,7 @@ class Operator(msgspec.Struct):
 
 
 class Execution(msgspec.Struct):
-    """The plan of an execution, at its start, which describes it, or as adaptive execution changed it; none at its end.
-
-    `time`: of its start or end. `root`: the execution within which it runs, or its own number.
-    """
+    """The start of an execution, its end, or a changed plan of it; `root`: within which it runs, or its own number."""
 
     id: int = field(name="executionId", default=-1)
     root: int | None = field(name="rootExecutionId", default=None)

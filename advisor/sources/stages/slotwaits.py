@@ -115,10 +115,9 @@ def _most(values: np.ndarray, first: np.ndarray, last: np.ndarray) -> np.ndarray
 
 
 def _settle_wait(attempt: Attempt, others: Sequence[str], *, sure: bool) -> None:
-    """Note that it waited in all its time but that of its own tasks: between their sum and the longest one.
+    """Note that it waited in all its time but that of its own tasks: their sum, or as little as the longest one.
 
-    Where that leaves open how long it waited, it is at least so long; where the order of lines leaves open whether all
-    slots were held, nothing is known.
+    Where the order of lines leaves open whether all slots were held, nothing is known.
     """
     wall = attempt.completed - attempt.submitted
     least, most = (wall - attempt.numbers.get(name, wall) for name in ("task_ms", "task_max_ms"))
