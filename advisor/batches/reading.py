@@ -77,7 +77,8 @@ class Doing(NamedTuple):
 
     `at`: the clock. `thread`: the frames of the query's thread, the innermost first, or the query's status.
     `job`: its job that runs, in words. `newest`, `oldest`: the batches that anything else than progress names. `idle`:
-    when the source last said that there is nothing to read. `met`: when the run was first seen.
+    when the source last said that there is nothing to read. `met`: when the run was first seen. `gone`: since when its
+    driver does not list it.
     """
 
     at: datetime
@@ -87,6 +88,7 @@ class Doing(NamedTuple):
     idle: datetime | None = None
     oldest: int | None = None
     met: datetime | None = None
+    gone: datetime | None = None
 
 
 def job_in_words(job: int, done: int, tasks: int) -> str:

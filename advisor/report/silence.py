@@ -19,6 +19,7 @@ from advisor.metrics.units import milliseconds
 from advisor.statistics import median
 
 _NOTHING_NEW = "it waits for new data"
+_LEFT = "its driver no longer lists it"
 _GONE = "its driver does not answer, or its session is stopped"
 _LOOKED_AT = 200
 """Batches of a run that show the usual time, the newest."""
@@ -64,6 +65,8 @@ def _pace(batches: pa.Table, run_id: str) -> _Pace | None:
 
 
 def _stall(pace: _Pace | None, doing: Doing, limits: Mapping[str, Any]) -> Stall | None:
+    if doing.gone is not None:
+        return Stall(word="gone", since=_iso(doing.gone), says=_LEFT)
     if pace is None:
         if doing.met is None:
             return None

@@ -880,6 +880,19 @@ class TestWatching:
             assert watched.poll()
             assert watched.reading().gone_since is None
 
+    def test_a_query_that_a_restarted_driver_does_not_start_is_gone(self, answers: dict[str, Any]) -> None:
+        shown = answers[pages.LIST]
+        (row,) = (row for row in re.findall(r"<tr>\s*<td>.*?</tr>", shown, re.DOTALL) if "orders-by-key" in row)
+        run = re.findall('id=([^"]*)', row)[0]
+        with serving(answers) as served:
+            steps = advisor.api.follow(served.address, stages=False)
+            next(steps)
+            answers[pages.LIST] = shown.replace(row, "")
+            assert {query["run_id"]: query["stall"]["word"] for query in next(steps).queries}[run] == "gone"
+            answers[pages.LIST] = shown.replace(run, "deadbeef-0000-4000-8000-000000000001")
+            (late,) = (query for query in next(steps).queries if query["run_id"] == run)
+            assert late.get("stall", {}).get("word") != "gone"
+
     def test_the_screen_says_since_when_it_is_gone(self, answers: dict[str, Any]) -> None:
         with serving(answers) as served:
             steps = advisor.api.follow(served.address)

@@ -86,6 +86,10 @@ class Driver:
         """When each run was first seen."""
         self._begun: dict[str, int | None] = {}
         """The newest batch of each run whose SQL execution a look has seen."""
+        self._running: dict[str, str] = {}
+        """The query of each run that the list showed last as running."""
+        self._gone: dict[str, tuple[str, datetime]] = {}
+        """Of each run that the list shows no more the query, and since when; until another run of it runs."""
         self._inside = {name: schema.empty_table() for name, schema in SCHEMAS.items()}
         self.there = False
         """Whether the list of queries has answered the last look."""
@@ -147,7 +151,9 @@ class Driver:
             for run in unknown:
                 self._learn(run, [*executions.values()])
         with self._going_on():
-            self._doing = self._ask([run.run_id for run in runs if run.active], executions, datetime.now(timezone.utc))
+            now = datetime.now(timezone.utc)
+            gone = {run: Doing(now, gone=since) for run, (_, since) in self._gone.items()}
+            self._doing = self._ask([run.run_id for run in runs if run.active], executions, now) | gone
         if self._opens and self._unopened and time.monotonic() >= self._open_from:
             self._open()
 
@@ -232,8 +238,16 @@ class Driver:
         if not found:
             raise InputError(self._server.address, *self._nothing_streams())
         active = [run for run in found if run.active]
+        self._miss({run.run_id for run in found}, {run.run_id: run.id for run in active})
         ended = {run.id: run for run in reversed(found) if run.id not in {one.id for one in active}}
         return [*active, *[*ended.values()][-_ENDED_RUNS:]]
+
+    def _miss(self, listed: set[str], running: dict[str, str]) -> None:
+        """Note since when runs are not listed that ran, where no other run of their query runs."""
+        now = datetime.now(timezone.utc)
+        missing = {run: (id, now) for run, id in self._running.items() if run not in listed} | self._gone
+        self._gone = {run: each for run, each in missing.items() if each[0] not in running.values()}
+        self._running = running
 
     def _page(self, path: str, heading: str = "") -> str:
         """Return a page, empty where the server has none."""
