@@ -132,7 +132,7 @@ def test_the_second_computation_of_a_sorted_result_is_told_with_its_time() -> No
 def test_of_an_append_to_delta_the_driver_s_own_work_is_told_from_the_functions_code() -> None:
     rule = SHIPPED.rules["DV001"]
     found = [judge_rule(rule, window(one)) for one in rule.examples if "appends to Delta" in one.name]
-    words = ("At most 25.9 % of it is the function's own code.", "Delta's reading of the table's log")
+    words = ("At most 25.9 % of it is the function's own code.", "Delta's log and its commit")
     assert [[word in one.says for word in words] for one in found if isinstance(one, Finding)] == [[1, 0], [0, 1]]
 
 
