@@ -125,11 +125,15 @@ class Config(_Model):
 def load(path: Path | str | None, rules: Mapping[str, Rule] | None = None) -> Config:
     """The configuration in a file (empty without one), its rule ids checked against `rules` if they are given.
 
-    CatalogueError names everything that is wrong with it, a line each; OSError if it cannot be read.
+    CatalogueError names everything that is wrong with it, a line each; UsageError if it cannot be read.
     """
     if path is None:
         return Config.model_construct()  # nothing to check, which takes as long as a small log
-    config = _read(Path(path))
+    try:
+        config = _read(Path(path))
+    except (OSError, ValueError) as error:  # a null byte is a ValueError
+        found = getattr(error, "strerror", None) or str(error)
+        raise UsageError(f"config {path}", found, "name a file that can be read") from None
     if rules is not None:
         config.check_rules(rules, str(path))
     return config

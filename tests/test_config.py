@@ -171,13 +171,13 @@ def test_an_anchor_and_a_merge_key_spare_words(tmp_path: Path) -> None:
     assert config.query("b").given == {"sink": "kafka", "latency_target_ms": 5}
 
 
-def test_it_is_found_beside_the_logs_and_one_that_is_not_there_is_an_os_error(tmp_path: Path) -> None:
+def test_it_is_found_beside_the_logs_and_one_that_is_not_there_is_refused(tmp_path: Path) -> None:
     log = tmp_path / "driver.log"
     log.touch()
     assert find([str(log), "-", "s3://bucket/logs"]) is None
     path = written(tmp_path, "")
     assert find(["-", str(log)]) == find([str(tmp_path)]) == path
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(UsageError, match="No such file"):
         load(tmp_path / "none.yaml")
 
 
