@@ -98,7 +98,8 @@ def _words(name: str, window: Window, rule: Rule | None) -> str:
         return f"an unknown {name}"
     if name.endswith("_ms") and isinstance(known.value, int | float):
         return number(float(known.value), "ms")
-    return f"{known.value:,}" if type(known.value) is int else value_in_words(known.value)
+    is_count = type(known.value) is int and not name.endswith("_batch")  # the number of a batch names files
+    return f"{known.value:,}" if is_count else value_in_words(known.value)
 
 
 def _within_the_batch(
