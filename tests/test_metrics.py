@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from typing import Any
 
 import numpy as np
@@ -346,6 +347,10 @@ def test_the_advised_limit_works_a_backlog_off_in_a_time_that_follows_from_rows_
     found = measure(queued([500] * 20, [100 * number for number in range(1, 21)]), "drain_ms")
     assert isinstance(found, Estimate) and found.value is None
     assert (found.low, found.high) == pytest.approx((2000 / 600 * 100, 2000 / 300 * 150), rel=0.05)
+    slow = queued([500] * 20, [100 * number for number in range(1, 21)])
+    slow.batches["trigger_execution_ms"][-1] = 5000  # with such batches in the mean less is taken than comes
+    never = measure(slow, "drain_ms")
+    assert isinstance(never, Estimate) and 0 < never.low < never.high == math.inf
 
 
 @pytest.mark.parametrize(

@@ -298,14 +298,18 @@ def advised_rows_per_batch(window: Window) -> float | Missing:
 
 @window_metric("ms", label="the time in which the advised limit works off the backlog")
 def drain_ms(window: Window) -> Estimate | Missing:
-    """How long what waits lasts at the advised limit: with batches as long as today, and half as long again."""
+    """How long what waits lasts at the advised limit: with batches as long as today, and half as long again.
+
+    Without end, where such batches take less than comes.
+    """
     limit, waits = needed(advised_rows_per_batch(window)).safe, known(needed(backlog_rows(window)))[-1:]
     if not any_above_zero(waits):
         return Missing("nothing waits in the sources")
     came, interval = arriving(window) or 0.0, window.facts.fixed_interval_ms
     cycle, took = (mean(window.batches[name]) for name in ("interval_ms", "trigger_execution_ms"))
     longer = cycle + took / 2 if interval is None else max(cycle, 1.5 * took)
-    low, high = (each * float(waits[0]) / (limit - came * each / cycle) for each in (cycle, longer))
+    rates = (limit / each - came / cycle for each in (cycle, longer))
+    low, high = (float(waits[0]) / rate if rate > 0 else math.inf for rate in rates)
     return Estimate(low, None, high)
 
 

@@ -374,7 +374,7 @@ def gain(query: QueryEntry, step: Advice) -> str:
     said = _promised(step.saves_latency_ms, SOONER, step) or _promised(step.saves_ms, _SHORTER, step)
     if step.saves_of == "backlog_wait_ms" and (drain := query.metric("drain_ms")).low is not None:
         low, high = text.ms(drain.low), text.ms(drain.high)
-        gone = high if low == high else f"{low} to {high}"
+        gone = high if low == high else f"{low} or longer" if drain.high is None else f"{low} to {high}"
         at_end = f"what waits at the end is worked off in {gone}, if a batch takes up to half as long again"
         return f"{at_end}; then {gain_in_short(step)}"
     return (said or "not known before it is tried") + _waits_for_two(query, step)
