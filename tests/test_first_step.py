@@ -21,6 +21,7 @@ def logs(expected: float, most: float) -> Finding:
 
 LOOK = step("open-add-batch", None, "", ())
 FEWER = step("fewer", Promise(100, 200, 300), "waves_ms", ("addBatch",), legal="if", takes="new_checkpoint")
+SLOTS = step("slots", Promise(0, None, 90), "waves_ms", ("addBatch",))
 AT_MOST = step("python", Promise(0, None, 250), "python_ms", ("addBatch",))
 
 
@@ -56,6 +57,9 @@ RESTART = step("changelog", Promise(20, 40, 120), "state_ms", ("addBatch",))
         # against a backlog whatever may shorten the batch stands before a look
         ([finding("SR004", AT_MOST), finding("TR008", LOOK)], PACE, "python"),
         ([finding("SR004", AT_MOST), SLOW], INSIDE, "open-add-batch"),
+        # and so it does where its own finding is of a higher level, unless it saves little of the loss at most
+        ([finding("SR004", AT_MOST), replace(SLOW, level="low")], INSIDE, "python"),
+        ([finding("SR004", SLOTS), replace(SLOW, level="low")], INSIDE, "open-add-batch"),
         # of steps that promise nothing one of a finding that is high, also if it is not sure that Spark takes it
         ([replace(SLOW, explained_by="ST009", level="low"), replace(MAY_BE, level="high")], INSIDE, "versions"),
         ([replace(SLOW, explained_by="ST009", level="low"), replace(MAY_BE, level="medium")], INSIDE, "open-add-batch"),
@@ -66,11 +70,10 @@ def test_the_step_that_stands_first(findings: list[Finding], loss: Loss, best: s
 
 
 def test_a_look_stands_before_the_loss_s_own_step_that_saves_little_of_it_at_most() -> None:
-    little = step("slots", Promise(0, None, 90), "waves_ms", ("addBatch",))
-    assert first(finding("CL003", little, LOOK)) == "open-add-batch"
-    assert first(finding("CL003", little)) == "slots"
+    assert first(finding("CL003", SLOTS, LOOK)) == "open-add-batch"
+    assert first(finding("CL003", SLOTS)) == "slots"
     assert first(finding("CL003", AT_MOST, LOOK)) == "python"
-    assert first(finding("CL003", little, LOOK), loss=replace(INSIDE, kind="pace")) == "slots"
+    assert first(finding("CL003", SLOTS, LOOK), loss=replace(INSIDE, kind="pace")) == "slots"
 
 
 def test_few_batches_are_not_enough_to_lose_the_state_for() -> None:

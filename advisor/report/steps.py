@@ -16,7 +16,7 @@ from advisor.report.judged import Judged
 from advisor.report.loss import explain, grave, longest
 from advisor.savings import exclude, in_common
 from advisor.savings.after import WAITING
-from advisor.vocabulary import GRAVE
+from advisor.vocabulary import GRAVE, LEVELS
 from advisor.window import PHASES
 
 _NO_STEP_BESIDE = ("rows", "results", "state")
@@ -34,9 +34,10 @@ def best_step(
 ) -> BestStep | None:
     """Return the loss's own best step if it saves anything, else of all steps the one that saves a record most.
 
-    Where that one saves little beside the loss, or the loss's own step does at most, a look at the loss goes first. A
-    new checkpoint comes only where nothing else helps, and only with a number. Never first is a step made for a
-    platform or source that may be another. What waits in the source is no measure of a step: a good part of the batch,
+    Where that one saves little beside the loss, or the loss's own step does at most, a look at the loss goes first. The
+    most that an unmeasured step may save counts against late batches, and of a graver finding than the loss. A new
+    checkpoint comes only where nothing else helps, and only with a number. Never first is a step made for a platform
+    or source that may be another. What waits in the source is no measure of a step: a good part of the batch,
     `batch_ms`, is.
     """
     asked = _asked(findings, loss, rules)
@@ -136,8 +137,10 @@ def _first(own: Sequence[_Offer], offers: Sequence[_Offer], loss: Loss | None, l
     if _promises(mine[1]) and not (mine[1].takes == "new_checkpoint" and elsewhere):
         return mine
     promise = felt(best[1])
+    graver = LEVELS.index(best[0].level) > LEVELS.index(mine[0].level)
     if promise is not None and loss.ms is not None:  # whatever shortens a batch helps against a backlog
-        told = promise.told if loss.kind == "pace" and promise.expected is None else _worth(best[1], promise)
+        at_most = promise.expected is None and (loss.kind == "pace" or graver)
+        told = promise.told if at_most else _worth(best[1], promise)
         promise = promise if told >= ranking()["little"] * lost_ms else None
     if promise is None:
         looks = [offer for offer in own if offer[1].takes != "new_checkpoint"]
