@@ -88,6 +88,20 @@ def test_what_explains_another_may_be_explained_in_its_turn() -> None:
     assert largest_loss(judged(made, replace(judgement, findings=circle))).rule in ("DV003", "DV001", "SK002")
 
 
+def test_the_whole_result_written_again_explains_waves_whose_head_names_no_trifle() -> None:
+    """What tasks give to the driver, 0.2 ms a batch, is all that SK010 measures here."""
+    example = load(None).rules["SK010"].examples[-2]
+    stage = {"kind": "state", "tasks": 4, "slots": 2, "wall_ms": 1550, "task_ms": 2900, "task_max_ms": 800}
+    batches = example.batches.model_dump() | {"stages": [stage], "parts": {"result_ms": 0.2}}
+    known = example.facts | {"task_slots": 2, "local_mode": True}
+    made = of_example(Example.model_validate(example.model_dump() | {"facts": known, "batches": batches}))
+    judgement = judge(made, load(None))
+    both = [one for one in judgement.findings if one.rule in ("CL002", "SK010")]
+    loss = largest_loss(judged(made, replace(judgement, findings=both)))
+    best = best_step(both, loss)
+    assert loss and best and (loss.rule, best.step) == ("CL002", "merge-what-has-changed")
+
+
 SAVED = {"operatorName": "stateStoreSave", "numShufflePartitions": 2}
 BIG_STATE = {
     "operatorName": "stateStoreSave", "numRowsTotal": 84_000_000, "numRowsUpdated": 900_000, "commitTimeMs": 420_000,

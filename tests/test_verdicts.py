@@ -142,6 +142,8 @@ _OWN_GROUPS = (
     "(8) HashAggregate\nInput [2]: [user#5L, x#7]\nKeys [1]: [user#5L]\nFunctions [1]: [avg(x#7)]\n"
     "(11) BroadcastHashJoin\nLeft keys [1]: [{}]\nRight keys [1]: [user#5L]\nJoin type: Inner"
 )
+_FILES = "(6) Execute InsertIntoHadoopFsRelationCommand\nInput: []\nArguments: file:/a, false, JSON, [path=file:/a], "
+_TABLE = "(2) SaveIntoDataSourceCommand\nArguments: org.apache.spark.sql.delta.sources.DeltaDataSource@4a, [path=/a], "
 CALLED = "Input [1]: [value#1L]\nArguments: [score(value#1L)#4], [pythonUDF0#5]"
 _PANES = "Arguments: [" + ", ".join(3 * ["[named_struct(start, time#0, end, CASE WHEN a THEN b END), value#1]"])
 
@@ -203,6 +205,12 @@ _PANES = "Arguments: [" + ", ".join(3 * ["[named_struct(start, time#0, end, CASE
             {"schema_inferred": True},
         ),
         ("(3) Project\nOutput [2]: [from_json(StructField(a,LongType,true), value#8).a AS a#5, value#8]", {}),
+        (f"{_FILES}Overwrite, [a]", {"overwrites": True}),
+        (f"{_FILES}Append, [a]", {}),
+        (f"{_TABLE}Overwrite\n", {"overwrites": True}),
+        (f"{_TABLE}Append\n", {}),
+        ("(5) OverwriteByExpression\nInput [1]: [a#1]\nArguments: X$$Lambda@1, Y", {"overwrites": True}),
+        ("(5) AppendData\nInput [1]: [a#1]\nArguments: X$$Lambda@1, Y", {}),
         ("(5) HashAggregate\nKeys [2]: [country#726L, spark_grouping_id#725L]\n", {"grouping_sets": True}),
         (
             "(2) Filter\nCondition : (isnotnull(a#2) AND RLIKE(concat(a#2, b#3), .*(ERROR|FATAL), x.*))",

@@ -180,9 +180,10 @@ def _named(metric: str) -> str:
 
 
 def _findings(judged: Judged) -> Iterator[_Candidate]:
-    """Yield what each finding takes; one that another explains counts for that one."""
+    """Yield what each finding takes, if it is worth a word; one that another explains counts for that one."""
     rules, window, findings = judged.catalogue.rules, judged.window, judged.judgement.findings
-    lost = {one.rule: ms.safe for one in findings if (ms := lost_ms(rules[one.rule], window))}
+    takes = {one.rule: ms.safe for one in findings if (ms := lost_ms(rules[one.rule], window))}
+    lost = {rule: ms for rule, ms in takes.items() if ms >= LEAST_PART * sure(window, "trigger_execution_ms")}
     counts, measured = dict(lost), [one for one in findings if one.rule in lost]
     for rule in lost:
         top = next((cause.rule for cause in explain(rule, measured)), rule)

@@ -73,6 +73,10 @@ _NODE: Final = re.compile(r"^(?P<indent>[ :|+-]*?)(?P<streaming>~?)(?P<name>[A-Z
 _STATE_INFO: Final = re.compile(r"state info \[ checkpoint = (\S+?), runId = ([0-9a-f-]{36}), opId = \d+")
 _WRITES_FILES: Final = ") Execute InsertIntoHadoopFsRelationCommand\n"
 """A write of files in foreachBatch."""
+_OVERWRITES: Final = re.compile(
+    r"\) (?:Execute )?\w{1,50}Command\n(?:Input[^\n]*\n)?Arguments: [^\n]*, Overwrite(?:, |\n|$)"
+    r"|\) (?:Overwrite(?:ByExpression|PartitionsDynamic)|(?:Atomic)?ReplaceTableAsSelect)"
+)
 _MODE: Final = re.compile(r", (Append|Update|Complete)(?:, |$)")
 _HEADER: Final = re.compile(r"^(?:\d{2,4}[-/]\d\d[-/]\d\d|\[\d|\d\d:\d\d:\d\d|\{\"ts\")")
 
@@ -110,7 +114,8 @@ def read_physical_plan(text: str) -> list[Told]:
     if not any(name in text for name in _SHUFFLED_JOINS):  # which gives a repartition(N) before it its own number
         plain += [Told("repartitioned_to", int(number)) for number in _BY_NUMBER.findall(text)]
     plain += _parsed(text)
-    plain += [Told("schema_inferred", value=True)] if _OF_TEXT.search(text) else []
+    forms = {"schema_inferred": _OF_TEXT, "overwrites": _OVERWRITES, "python_batches": _PYTHON_BATCHES}
+    plain += [Told(fact, value=True) for fact, form in forms.items() if form.search(text)]
     plain += [Told("pivot_looks", value=True)] if "Functions: []" in text and _PIVOT.search(text) else []
     if not set(_WINDOW.findall(text)).isdisjoint(_ONE_PARTITION.findall(text)):
         plain.append(Told("window_in_one_partition", value=True))
@@ -121,7 +126,6 @@ def read_physical_plan(text: str) -> list[Told]:
         (call.partition("(")[0], of) for each in parts for call, of in zip(each[:-1:2], each[1::2], strict=True)
     )
     plain += [Told("python_called_again", name) for (name, _), times in called.items() if times > 1][:1]
-    plain += [Told("python_batches", value=True)] if _PYTHON_BATCHES.search(text) else []
     plain += runs_python(text) + _compression(text)
     info = _STATE_INFO.search(text)
     if info is None:
