@@ -19,7 +19,7 @@ from advisor.facts.evidence import Run
 from advisor.metrics import METRICS, label
 from advisor.report import Asked
 from advisor.report.judged import Judged
-from advisor.report.loss import goes_to, largest_loss
+from advisor.report.loss import goes_to, largest_loss, serves
 from advisor.report.query import query
 from advisor.report.screen import first_sentence, is_unopened
 from advisor.report.steps import best_step
@@ -349,6 +349,29 @@ def test_a_step_that_may_set_what_is_set_already_is_not_first() -> None:
     offered = {step.id: step.legal for finding in query.findings for step in finding.steps}
     assert offered["versions-in-memory"] == "if"
     assert query.best_step is None or query.best_step.step != "versions-in-memory"
+
+
+@pytest.mark.parametrize(
+    ("logs_ms", "known", "quiet", "wished"),
+    [
+        (20, {}, True, "more than one task can run at once"),
+        (400, {}, False, "more than one task can run at once"),
+        (20, {"task_slots": 2}, False, None),
+        (20, {"task_slots_at_least": 2}, False, None),
+    ],
+)
+def test_one_task_is_a_fault_only_where_several_can_run(
+    logs_ms: float, known: dict[str, Any], quiet: bool, wished: str | None
+) -> None:
+    example = load(None).rules["SR004"].examples[-2]
+    row = {**example.batches.row, "triggerExecution": 2140 + 2 * logs_ms, "walCommit": logs_ms, "commitOffsets": logs_ms}
+    batches = example.batches.model_copy(update={"row": row})
+    seen = of_example(example.model_copy(update={"facts": example.facts | known, "batches": batches}))
+    seen = judged(seen, judge(seen, load(None)))
+    loss = largest_loss(seen)
+    best = best_step(seen.judgement.findings, loss, seen.catalogue.rules)
+    assert loss and best and (loss.rule, best.step) == ("SR004", "more-source-partitions")
+    assert (calm(seen, loss, unopened=False) is not None, serves(seen, best)) == (quiet, wished)
 
 
 @pytest.mark.parametrize("source_ms", [560, 800])

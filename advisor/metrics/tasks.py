@@ -255,17 +255,17 @@ def _small_tasks(window: Window, which: np.ndarray) -> np.ndarray | Missing:
     return per_batch(window, of.wall - of.longest, small & which)
 
 
-def _too_few(window: Window, kind: str) -> np.ndarray | Missing:
+def _too_few(window: Window, kind: str, unseen: float = 1.0) -> np.ndarray | Missing:
     """What stages of a kind take beyond their work spread over all slots, where they have fewer tasks than slots."""
-    of, slots, these = spread(window), _slots_at_least(window), of_kind(window, kind)
+    of, slots, these = spread(window), _slots_at_least(window, unseen), of_kind(window, kind)
     if (np.isnan(of.slots) & these & (of.tasks >= slots)).any():  # there may be more slots than were seen
         return NO_SLOTS
     return per_batch(window, of.wall - of.total / slots, (of.tasks < slots) & these)
 
 
-def _slots_at_least(window: Window) -> np.ndarray:
-    """Slots of each stage, or as many as were seen; raises MissingError where that may be one of several."""
-    slots = np.where(np.isnan(of := spread(window).slots), _seen_at_once(window), of)
+def _slots_at_least(window: Window, unseen: float = 1.0) -> np.ndarray:
+    """Slots of each stage, or as many as were seen, else `unseen`; raises MissingError if it may be one of several."""
+    slots = np.where(np.isnan(of := spread(window).slots), window.facts.number("task_slots_at_least") or unseen, of)
     if len(slots) and not (slots > 1).any() and np.isnan(of).any():
         raise MissingError(NO_SLOTS)
     return slots
@@ -273,8 +273,8 @@ def _slots_at_least(window: Window) -> np.ndarray:
 
 @stage_metric("ms", label="too few reading tasks", share=True, of_reads=True)
 def too_few_readers_ms(window: Window) -> np.ndarray | Missing:
-    """What reading the source takes beyond its work spread over all slots, where it has fewer tasks than slots."""
-    return _too_few(window, "source_read")
+    """What reading the source takes beyond its work spread over all slots, two if none is known, with fewer tasks."""
+    return _too_few(window, "source_read", unseen=2.0)
 
 
 @stage_metric("ms", label="too few tasks that work on state", share=True)

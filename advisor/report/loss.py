@@ -82,9 +82,9 @@ def grave(findings: Sequence[Finding], rules: Mapping[str, Rule]) -> list[Findin
 
 def wish(judged: Judged, rule: str | None) -> str | None:
     """Return the wish without which this rule's steps are a choice; None where there is none, or somebody said it."""
-    found = judged.catalogue.rules.get(rule or "")
+    found, known = judged.catalogue.rules.get(rule or ""), judged.window.facts.keys()
     choice = found.choice if found else None
-    return choice.wish if choice and judged.window.facts.value(choice.fact) is None else None
+    return choice.wish if choice and known.isdisjoint((choice.fact, f"{choice.fact}_at_least")) else None
 
 
 def of_loss_first(loss: Loss | None, findings: Iterable[Finding]) -> list[Finding]:

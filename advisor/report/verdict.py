@@ -97,13 +97,15 @@ def _outlast(batches: Columns, interval: float | None) -> np.ndarray:
 
 
 def _found_a_fault(judged: Judged, loss: Loss | None) -> bool:
-    """Whether a rule found a fault: a loss that is a choice is none, nor is what is smaller, unless it is grave.
+    """Whether a rule found a fault: a loss that is a choice is none, nor what is less than a wait, unless it is grave.
 
     Nor is what no step would mend, or by too little for a restart, and is not high, if the query waits for its interval
     or for rows, and nobody named a latency target.
     """
-    found, rules, facts = judged.judgement.findings, judged.catalogue.rules, judged.window.facts
-    is_a_choice = loss is not None and wish(judged, loss.rule) is not None
+    rules, facts = judged.catalogue.rules, judged.window.facts
+    chosen = loss if loss and wish(judged, loss.rule) else None
+    found = [one for one in judged.judgement.findings if not chosen or one.rule != chosen.rule]
+    is_a_choice = chosen is not None and chosen.kind == "waiting"
     waits = facts.fixed_interval_ms is not None or idles(judged.window)
     in_time = waits and "latency_target_ms" not in facts
     stays = in_time and not any(
