@@ -137,15 +137,12 @@ def _first(own: Sequence[_Offer], offers: Sequence[_Offer], loss: Loss | None, l
     if _promises(mine[1]) and not (mine[1].takes == "new_checkpoint" and elsewhere):
         return mine
     promise = felt(best[1])
-    graver = LEVELS.index(best[0].level) > LEVELS.index(mine[0].level)
     if promise is not None and loss.ms is not None:  # whatever shortens a batch helps against a backlog
-        at_most = promise.expected is None and (loss.kind == "pace" or graver)
-        told = promise.told if at_most else _worth(best[1], promise)
+        may = loss.kind == "pace" or LEVELS.index(best[0].level) > LEVELS.index(mine[0].level)
+        told = promise.told if may and promise.expected is None else _worth(best[1], promise)
         promise = promise if told >= ranking()["little"] * lost_ms else None
-    if promise is None:
-        looks = [offer for offer in own if offer[1].takes != "new_checkpoint"]
-        return _best(looks) or best
-    return best
+    looks = [offer for offer in own if offer[1].takes != "new_checkpoint"]
+    return best if promise is not None else _best(looks) or best
 
 
 def _best(offers: Sequence[_Offer]) -> _Offer | None:

@@ -74,8 +74,7 @@ _STATE_INFO: Final = re.compile(r"state info \[ checkpoint = (\S+?), runId = ([0
 _WRITES_FILES: Final = ") Execute InsertIntoHadoopFsRelationCommand\n"
 """A write of files in foreachBatch."""
 _OVERWRITES: Final = re.compile(
-    r"\) (?:Execute )?\w{1,50}Command\n(?:Input[^\n]*\n)?Arguments: [^\n]*, Overwrite(?:, |\n|$)"
-    r"|\) (?:Overwrite(?:ByExpression|PartitionsDynamic)|(?:Atomic)?ReplaceTableAsSelect)"
+    r"(?m)\) (?:(?:Execute )?\w+Command\n(?:Input.*\n)?Arguments: .*, Overwrite(?:,|$)|Overwrite[BP]|\w*ReplaceTable)"
 )
 _MODE: Final = re.compile(r", (Append|Update|Complete)(?:, |$)")
 _HEADER: Final = re.compile(r"^(?:\d{2,4}[-/]\d\d[-/]\d\d|\[\d|\d\d:\d\d:\d\d|\{\"ts\")")
