@@ -12,7 +12,7 @@ import pytest
 
 from advisor.catalogue import load
 from advisor.catalogue.example import Example
-from advisor.contract import Calm, FactEntry, Passed, Promise, QueryEntry
+from advisor.contract import Calm, FactEntry, Passed, Promise, QueryEntry, Skipped
 from advisor.engine import Judgement, judge
 from advisor.examples import window as of_example
 from advisor.facts.evidence import Run
@@ -21,7 +21,7 @@ from advisor.report import Asked
 from advisor.report.judged import Judged
 from advisor.report.loss import goes_to, largest_loss, serves
 from advisor.report.query import query
-from advisor.report.screen import first_sentence, is_unopened
+from advisor.report.screen import first_sentence, is_unopened, screen
 from advisor.report.steps import best_step
 from advisor.report.verdict import calm
 from advisor.views.first_screen import batch_headroom_lag, beside_the_loss, gain, in_a_line, no_step
@@ -157,6 +157,15 @@ def test_the_question_is_the_one_that_most_wait_for() -> None:
     assert asked is not None and asked.asks
     waiting = {entry.rule for entry in found.skipped if asked.fact in entry.unknown}
     assert set(asked.rules) >= waiting
+
+
+@pytest.mark.parametrize(("local", "fact"), [(True, None), (False, "task_slots")])
+def test_a_fact_that_decides_only_a_rule_without_a_step_is_not_asked(local: bool, fact: str | None) -> None:
+    example = load(None).rules["CL001"].examples[0]
+    made = of_example(example.model_copy(update={"facts": {"source": "rate", "local_mode": local}}))
+    waiting = replace(judge(made, load(None)), findings=(), skipped=[Skipped("CL001", "", ("task_slots",))])
+    asked = screen(judged(made, waiting), None, None, None).unsure
+    assert (asked and asked.fact) == fact
 
 
 def test_what_is_shown_first_of_a_step_is_short() -> None:

@@ -24,9 +24,9 @@ from advisor.contract import (
     Question,
     Refused,
     Screen,
-    Skipped,
     Target,
 )
+from advisor.engine.steps import advice
 from advisor.facts import FACTS
 from advisor.metrics import Estimate, Missing, Quantiles, measure, measured, sure
 from advisor.metrics.capacity import asked_load, load_factor, outage_minutes, outlasts
@@ -79,7 +79,7 @@ def screen(
         wish=serves(judged, best) if best else None,
         also=tuple(_also(findings, best, loss)),
         refused=tuple(_refused(findings, window)),
-        unsure=_question(findings, judged.judgement.skipped, window, best),
+        unsure=_question(judged, best),
         capacity=capacity(window),
         target=aim,
     )
@@ -97,9 +97,8 @@ def _backlog_untold(window: Window, loss: Loss | None, findings: Sequence[Findin
         return False
     if sure(window, "furthest_behind_rows") >= median(rows_taken(window)) or (loss is not None and loss.kind == "pace"):
         return True
-    if sure(window, "files_of_each_batch"):  # a limit that nothing names may leave more
-        return True
-    return any(finding.measure and finding.measure.metric in _LEFT_OVER for finding in findings)
+    limited = bool(sure(window, "files_of_each_batch"))  # a limit that nothing names may leave more
+    return limited or any(finding.measure and finding.measure.metric in _LEFT_OVER for finding in findings)
 
 
 def is_unopened(window: Window) -> bool:
@@ -193,21 +192,22 @@ def _refused(findings: Iterable[Finding], window: Window) -> Iterator[Refused]:
     yield from list(told.values())[:MOST_REFUSED]
 
 
-def _question(
-    findings: Iterable[Finding], skipped: Iterable[Skipped], window: Window, best: BestStep | None
-) -> Question | None:
+def _question(judged: Judged, best: BestStep | None) -> Question | None:
     """The fact that the most rules and steps wait for, and that a person can give; a wish comes after all others.
 
-    Without a best step first what a step is made for: a platform, a kind of source.
+    Rules without a step for this query do not count. Without a best step first what a step is made for: a platform, a
+    kind of source.
     """
-    rules = [(fact, entry.rule) for entry in skipped for fact in entry.unknown]
+    findings, window, catalogue = judged.judgement.findings, judged.window, judged.catalogue.rules
+    waiting = [entry for entry in judged.judgement.skipped if entry.unknown]
+    waiting = [one for one in waiting if any(step.legal != "no" for step in advice(catalogue[one.rule], window))]
+    rules = [(fact, entry.rule) for entry in waiting for fact in entry.unknown]
     steps = [
         (fact, step.id) for finding in findings for step in finding.steps if step.legal == "if" for fact in step.unknown
     ]
     if window.facts.value("trigger") is None:  # what interval it has is asked of a trigger
         rules, steps = ([(_ASKED_FIRST.get(fact, fact), name) for fact, name in pairs] for pairs in (rules, steps))
-    can_be_asked = {fact.name for fact in FACTS.values() if fact.settable and fact.asks}
-    weight = Counter(fact for fact, _ in {*rules, *steps} if fact in can_be_asked)
+    weight = Counter(name for name, _ in {*rules, *steps} if (of := FACTS.get(name)) and of.settable and of.asks)
     if not weight:
         return None
     held = set() if best else {fact for finding in findings for step in finding.steps for fact in step.untold_kinds}
@@ -248,8 +248,7 @@ def capacity(window: Window) -> Capacity | None:
 def _drained(drain: Estimate | Missing) -> Interval | None:
     if isinstance(drain, Missing) or not math.isfinite(drain.high):
         return None
-    value = None if drain.value is None else _rounded(drain.value)
-    return Interval(low=_rounded(drain.low), value=value, high=_rounded(drain.high))
+    return Interval(low=_rounded(drain.low), value=drain.value and _rounded(drain.value), high=_rounded(drain.high))
 
 
 def _rounded(number: float) -> float:
