@@ -159,11 +159,20 @@ def test_the_question_is_the_one_that_most_wait_for() -> None:
     assert set(asked.rules) >= waiting
 
 
-@pytest.mark.parametrize(("local", "fact"), [(True, None), (False, "task_slots")])
-def test_a_fact_that_decides_only_a_rule_without_a_step_is_not_asked(local: bool, fact: str | None) -> None:
+@pytest.mark.parametrize(
+    ("waits", "local", "fact"),
+    [
+        (Skipped("CL001", "", ("task_slots",)), True, None),
+        (Skipped("CL001", "", ("task_slots",)), False, "task_slots"),
+        (Skipped("TR014", "", ("latency_target_ms",)), True, "latency_target_ms"),  # a wish
+    ],
+)
+def test_a_fact_that_decides_only_a_rule_without_a_step_is_not_asked(
+    waits: Skipped, local: bool, fact: str | None
+) -> None:
     example = load(None).rules["CL001"].examples[0]
     made = of_example(example.model_copy(update={"facts": {"source": "rate", "local_mode": local}}))
-    waiting = replace(judge(made, load(None)), findings=(), skipped=[Skipped("CL001", "", ("task_slots",))])
+    waiting = replace(judge(made, load(None)), findings=(), skipped=[waits])
     asked = screen(judged(made, waiting), None, None, None).unsure
     assert (asked and asked.fact) == fact
 
@@ -373,7 +382,8 @@ def test_one_task_is_a_fault_only_where_several_can_run(
     logs_ms: float, known: dict[str, Any], quiet: bool, wished: str | None
 ) -> None:
     example = load(None).rules["SR004"].examples[-2]
-    row = {**example.batches.row, "triggerExecution": 2140 + 2 * logs_ms, "walCommit": logs_ms, "commitOffsets": logs_ms}
+    logs = {"triggerExecution": 2140 + 2 * logs_ms, "walCommit": logs_ms, "commitOffsets": logs_ms}
+    row = example.batches.row | logs
     batches = example.batches.model_copy(update={"row": row})
     seen = of_example(example.model_copy(update={"facts": example.facts | known, "batches": batches}))
     seen = judged(seen, judge(seen, load(None)))

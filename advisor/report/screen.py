@@ -195,13 +195,14 @@ def _refused(findings: Iterable[Finding], window: Window) -> Iterator[Refused]:
 def _question(judged: Judged, best: BestStep | None) -> Question | None:
     """The fact that the most rules and steps wait for, and that a person can give; a wish comes after all others.
 
-    Rules without a step for this query do not count. Without a best step first what a step is made for: a platform, a
-    kind of source.
+    Rules without a step for this query ask for wishes only. Without a best step first what a step is made for: a
+    platform, a kind of source.
     """
     findings, window, catalogue = judged.judgement.findings, judged.window, judged.catalogue.rules
-    waiting = [entry for entry in judged.judgement.skipped if entry.unknown]
-    waiting = [one for one in waiting if any(step.legal != "no" for step in advice(catalogue[one.rule], window))]
-    rules = [(fact, entry.rule) for entry in waiting for fact in entry.unknown]
+    skipped, wishes = judged.judgement.skipped, {name for name, fact in FACTS.items() if not fact.origins}
+    waiting = [catalogue[one.rule] for one in skipped if one.unknown]
+    helps = {rule.id for rule in waiting if any(step.legal != "no" for step in advice(rule, window))}
+    rules = [(fact, one.rule) for one in skipped for fact in one.unknown if one.rule in helps or fact in wishes]
     steps = [
         (fact, step.id) for finding in findings for step in finding.steps if step.legal == "if" for fact in step.unknown
     ]
