@@ -92,8 +92,10 @@ def python_per_row_ms(window: Window) -> np.ndarray:
 
 
 @batch_metric("ms", phases=("add_batch_ms", "query_planning_ms"), inside=True, label="generating code", share=True)
-def code_generated_ms(window: Window) -> np.ndarray:
+def code_generated_ms(window: Window) -> np.ndarray | Missing:
     """Generating and compiling code in the batch, on the driver and in tasks; at most addBatch and queryPlanning."""
+    if "delta_command" in window.facts:
+        return Missing("Delta's own commands need new code in every batch, whatever the query does")
     found = needed(of_jobs(window, "code_generated_ms"))
     most = np.fmin(found, window.batches["add_batch_ms"] + window.batches["query_planning_ms"])
     return np.where(np.isnan(found), np.nan, most)
