@@ -35,6 +35,7 @@ _MANY_TIMES = 10
 LEAST_MS = 20.0  # by which a stage or a task is longer, or it is noise
 SMALL_TASK_MS = 100.0  # so long a task takes at least for it to be worth its start
 _OPTIMIZES = "Optimizing "
+_MATCHING = (f"{MERGE} - scanning files", f"{MERGE} - writing new files for only inserts")
 _TIMERS = 0.9
 """What may be relied on of tasks that ran at once by their times: an attempt that was made again counts twice."""
 
@@ -653,6 +654,14 @@ def merge_ms(window: Window) -> np.ndarray | Missing:
     merges = np.array([MERGE in (text or "") for text in window.stages["what"]], bool)
     first, last = _reach(window, merges)
     return _through(window, merges, last - first)
+
+
+@stage_metric("ms", label="looking for matches in the table of a MERGE", share=True)
+def merge_scan_ms(window: Window) -> np.ndarray | Missing:
+    """Stages of Delta's MERGE before it writes: those that scan for matches, or that only insert; NaN without any."""
+    looks = np.array([any(words in (text or "") for words in _MATCHING) for text in window.stages["what"]], bool)
+    looks &= ~of_kind(window, "result", "table_log")
+    return above_zero(needed(per_batch(window, window.stages["wall_ms"], looks)))
 
 
 @window_metric("ms", phases=("add_batch_ms",), label="the table log's longest jobs")
