@@ -99,7 +99,8 @@ def done_besides(window: Window) -> dict[str, Known]:
     told: dict[str, object] = {trace.tells: True for trace, *_ in found if trace.tells}
     told |= {"own_table_read": True} if own else {}
     told |= {"table_files": round(max(tables.values()))} if tables else {}
-    _, longest = max(((ms, path) for (name, path), ms in usual.items() if name == "table_ms"), default=(0, ""))
+    took = {path: ms for (name, path), ms in usual.items() if name == "table_ms" and "*" not in path}
+    longest = max(took, key=lambda path: (took[path], path), default="")
     if longest:
         told["longest_table"] = longest + (f" ({tables[longest]:,.0f} files)" if tables.get(longest, 0) > 1 else "")
     told |= {"batch_does": words} if words else {}

@@ -542,7 +542,7 @@ def joined_stages(window: Window) -> np.ndarray:
 
 @stage_metric("count", "count", label="reads of a static table from text")
 def text_scans(window: Window) -> np.ndarray:
-    """Stages that read no stream but a table of CSV, JSON or text files, by its one file's name or their operators."""
+    """Stages that read no stream but a table of CSV, JSON or text files, by its files' names or their operators."""
     paths = [[path for name, _, path in each or () if name == "table_ms"] for each in batch_traces(window)]
     if (named := np.array([sum(map(bool, map(_TEXT_FILE.search, each))) for each in paths], float)).any():
         return named

@@ -733,13 +733,16 @@ def test_a_file_that_several_tasks_read_counts_once(tmp_path: Path, first: str, 
     assert [each[0] for each in found["traces"][1:]] == ["reads_files 1 /dim"] * 3
 
 
-@pytest.mark.parametrize(("later", "places"), [("part-0", {"/dim", "/dim/part-0.csv.gz"}), ("part-1", {"/dim"})])
-def test_a_table_of_one_file_is_named_with_it(tmp_path: Path, later: str, places: set[str]) -> None:
-    """The file's name may show the format, which else only an event log does."""
+@pytest.mark.parametrize(
+    ("later", "more"),
+    [("part-0.csv.gz", "part-0.csv.gz"), ("part-1.csv.gz", "*.csv.gz"), ("part-1.parquet", None)],
+)
+def test_a_table_is_named_with_its_one_file_or_how_all_end(tmp_path: Path, later: str, more: str | None) -> None:
+    """The names may show the format, which else only an event log does."""
     lines = logged(4, READS).replace("0.parquet", "0.csv.gz").splitlines(keepends=True)
-    log = "".join(line + line.replace("part-0", later) * ("Reading" in line) for line in lines)
+    log = "".join(line + line.replace("part-0.csv.gz", later) * ("Reading" in line) for line in lines)
     traces = [trace.split() for trace in told(tmp_path, log.encode())["traces"].iloc[1]]
-    assert {each[2] for each in traces if each[0] == "table_ms"} == places
+    assert {each[2] for each in traces if each[0] == "table_ms"} == {"/dim", *([f"/dim/{more}"] if more else [])}
 
 
 @pytest.mark.parametrize(

@@ -109,8 +109,11 @@ class LoggedStage:
 
     @property
     def paths(self) -> frozenset[str]:
-        """Folders whose files its tasks read, and the file where it is the only one."""
-        read = {each[0] for each in self.files} | {b"/".join(each) for each in self.files if len(self.files) == 1}
+        """Folders whose files its tasks read, with the only file, or with `*.csv`, say, where all names end so."""
+        folders, names = {at for at, _ in self.files}, {name for _, name in self.files}
+        ends = {b"*." + name.partition(b".")[2] for name in names}
+        below = names if len(self.files) == 1 else ends if len(ends) == 1 else ()
+        read = folders | {b"/".join((at, end)) for at in sorted(folders)[:1] for end in below}
         return frozenset(folder(path.decode(errors="replace")) for path in read)
 
     def task_times(self, *, fine: bool) -> tuple[Sequence[float], Sequence[float]]:
