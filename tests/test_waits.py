@@ -225,6 +225,20 @@ def beside(name: str, took: int) -> list[str]:
     return [PROGRESS + json.dumps(event(n, 26_013 * n, 26_013, row) | run) for n in range(4, 9)]
 
 
+@pytest.mark.parametrize(("later", "behind"), [(2_000, None), (10_100, True)])
+def test_a_first_batch_that_alone_outlasts_the_interval_is_no_falling_behind(
+    tmp_path: Path, later: int, behind: bool | None
+) -> None:
+    took = (24_000, *[2_000] * 7, later)
+    row = {"name": "orders", "id": "id-orders", "runId": "run-orders"}
+    events = [event(n, 10_000 * n + 20_000 * (n > 0), 10_000, {"triggerExecution": ms, "addBatch": ms - 100}) | row
+              for n, ms in enumerate(took)]  # fmt: skip
+    path = tmp_path / "driver.log"
+    path.write_text("\n".join([PROGRESS + json.dumps(one) for one in events] + [LATE.format(10_000, 24_003)]) + "\n")
+    (query,) = advisor.analyze(path).data["queries"]
+    assert query["facts"]["falling_behind"]["value"] is behind
+
+
 @pytest.mark.parametrize(
     ("other", "spent", "behind"),
     [
