@@ -129,7 +129,13 @@ def test_the_second_computation_of_a_sorted_result_is_told_with_its_time() -> No
     assert [milliseconds(1375.0) in one.says for one in (once, twice)] == [False, True]
 
 
-@pytest.mark.parametrize(("name", "words", "said"), [("SK012", "jobs compute the batch, each anew: ", [1, 1])])
+@pytest.mark.parametrize(
+    ("name", "words", "said"),
+    [
+        ("SK012", "jobs compute the batch, each anew: ", [1, 1]),
+        ("SK016", " for each row: if one request takes ", [1, 1]),
+    ],
+)
 def test_the_examples_of_a_rule_that_say_more(name: str, words: str, said: list[bool]) -> None:
     found = [judge_rule(SHIPPED.rules[name], window(one)) for one in SHIPPED.rules[name].examples]
     assert [words in one.says for one in found if isinstance(one, Finding)] == said

@@ -49,6 +49,8 @@ def names_in(text: str | None) -> list[str]:
 @batch_metric("ms", phases=("add_batch_ms",), inside=True, label="Python workers", share=True)
 def python_wall_ms(window: Window) -> np.ndarray | Missing:
     """Python workers, as wall time inside addBatch."""
+    if window.facts.value("sink") == "foreach":
+        return Missing("how much of it a ForeachWriter takes is not known")
     return of_jobs(window, "python_ms")
 
 

@@ -428,6 +428,13 @@ def longest_stage_per_row_ms(window: Window) -> np.ndarray:
     return most(window, np.where(_is_longest(window), took, np.nan))
 
 
+@stage_metric("ms", "task", label="time of the longest stage's tasks for each row")
+def task_per_row_ms(window: Window) -> np.ndarray:
+    """Time of the tasks of a batch's longest stage, waits included, over the rows that the batch read."""
+    took = most(window, np.where(_is_longest(window), window.stages["task_ms"], np.nan))
+    return took / above_zero(window.batches["input_rows"])
+
+
 def _is_longest(window: Window) -> np.ndarray:
     wall = spread(window).wall
     found: np.ndarray = wall == most(window, wall)[window.stages["batch"]]
