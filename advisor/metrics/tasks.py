@@ -423,16 +423,11 @@ def longest_shuffled_stage_ms(window: Window) -> np.ndarray:
 
 @stage_metric("ms", "task", label="task time per row of the longest stage")
 def longest_stage_per_row_ms(window: Window) -> np.ndarray:
-    """Run time of the tasks of a batch's longest stage, over the rows that they read from the source."""
-    took = window.stages["run_ms"] / above_zero(window.stages["input_rows"])
+    """Time of the tasks of a batch's longest stage over the rows that they, or else the batch, read from the source."""
+    stages, whole = window.stages, window.batches["input_rows"][window.stages["batch"]]
+    rows = np.where(np.isnan(stages["input_rows"]), whole, stages["input_rows"])
+    took = np.where(np.isnan(stages["run_ms"]), stages["task_ms"], stages["run_ms"]) / above_zero(rows)
     return most(window, np.where(_is_longest(window), took, np.nan))
-
-
-@stage_metric("ms", "task", label="time of the longest stage's tasks for each row")
-def task_per_row_ms(window: Window) -> np.ndarray:
-    """Time of the tasks of a batch's longest stage, waits included, over the rows that the batch read."""
-    took = most(window, np.where(_is_longest(window), window.stages["task_ms"], np.nan))
-    return took / above_zero(window.batches["input_rows"])
 
 
 def _is_longest(window: Window) -> np.ndarray:

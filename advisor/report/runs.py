@@ -197,15 +197,11 @@ def _with_computed(window: Window) -> Window:
     told = {"data_problem": data_problem(window)} | dict.fromkeys(none)
     untold = {name: Known(value, "computed") for name, value in told.items() if window.facts.get(name) is None}
     untold |= done_besides(window)
-    if "falling_behind" in window.facts and _only_the_first_is_late(window):
+    ran = window.executed
+    late = np.flatnonzero(ran["trigger_execution_ms"] > (window.facts.fixed_interval_ms or math.inf)).tolist()
+    if "falling_behind" in window.facts and late == [0] and ran["cold"][0] and len(ran) > 1:
         untold["falling_behind"] = Known(None, "computed")
     return window.with_facts(window.facts.having(**untold))
-
-
-def _only_the_first_is_late(window: Window) -> bool:
-    """Whether the first batch after a start outlasts the interval, which all others keep."""
-    late = window.executed["trigger_execution_ms"] > (window.facts.fixed_interval_ms or math.inf)
-    return bool(len(late) > 1 and window.executed["cold"][0] and late[0] and not late[1:].any())
 
 
 def _limited(batches: Batches, asked: Asked) -> Batches:
