@@ -84,6 +84,10 @@ def test_a_log_is_not_written_over_by_its_report(command: list[str], tmp_path: P
     result = run(*command, str(tmp_path), "--output", str(tmp_path / "link"))
     assert result.exit_code == 2
     assert "is one of the files that are read; name another file" in result.output
+    with log.open("rb") as stdin:
+        words = [sys.executable, "-m", "advisor", "analyze", "-", "--output", str(log)]
+        given = subprocess.run(words, stdin=stdin, capture_output=True, check=False)
+    assert b"is one of the files that are read" in given.stderr
     with pytest.raises(UsageError, match="is one of the files that are read"):
         advisor.api.analyze(f"file://{log}", save=tmp_path / "link")
     assert log.read_bytes() == Path(LOG).read_bytes()

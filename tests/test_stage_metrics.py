@@ -118,6 +118,7 @@ KEYED = {"kind": "state", "input_rows": 0, "shuffle_read_rows": 100, "rows_max":
         (EVEN | {"tasks": 1, "task_ms": 100.0}, "too_few_readers_ms", 50),
         (EVEN | {"tasks": 1, "task_ms": 100.0, "kind": "state"}, "too_few_readers_ms", 0),
         (EVEN | {"gc_ms": 80.0}, "gc_ms", 40),
+        (EVEN | {"run_ms": 100.0, "cpu_ms": 90.0, "gc_ms": 80.0}, "computing_share", 1),  # it may count twice
         (EVEN | {"output_rows": 1000}, "rewriting_ms", EVEN["wall_ms"]),
         (EVEN | {"output_rows": 999}, "rewriting_ms", 0),
         (EIGHT, "shuffle_waves_ms", 300),

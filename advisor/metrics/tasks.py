@@ -442,7 +442,8 @@ def _is_longest(window: Window) -> np.ndarray:
 def computing_share(window: Window) -> np.ndarray | Missing:
     """What tasks of a batch's longest stage compute, collect garbage and fetch, of the time that they run.
 
-    The rest waits: for Python, which is another process, a sink, a source, a service, or a processor.
+    The rest waits: for Python, which is another process, a sink, a source, a service, or a processor. At most all of
+    it: Spark counts whole milliseconds, and what is collected while a task computes counts twice.
     """
     stages = window.stages
     busy = stages["cpu_ms"] + sum(zero_filled(stages[name]) for name in ("gc_ms", "fetch_wait_ms", "shuffle_write_ms"))
@@ -452,7 +453,7 @@ def computing_share(window: Window) -> np.ndarray | Missing:
     worked, ran = (
         np.bincount(stages["batch"], np.where(longest, ms, 0.0), len(window)) for ms in (busy, stages["run_ms"])
     )
-    return worked / above_zero(ran)
+    return np.minimum(worked / above_zero(ran), 1.0)
 
 
 @stage_metric("ms", "task", label="reading a task before it runs")

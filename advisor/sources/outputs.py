@@ -24,8 +24,9 @@ def check_new(
         raise UsageError(f"{option} {output}", "lies in the checkpoint, where nothing is ever written", "name another")
     if not Path(output).is_file():
         return
-    of_this_machine = [place for given in paths if given != STDIN and not is_url(place := local(os.fspath(given)))]
-    for path in (one.path for one in expand(of_this_machine)):
+    given = [local(os.fspath(path)) for path in paths]
+    files = [one.path for one in expand([path for path in given if path != STDIN and not is_url(path)])]
+    for path in [*files, "/dev/stdin"] if STDIN in given else files:
         archive, _ = in_zip(path) or (path, "")
         if os.path.exists(archive) and Path(archive).samefile(output):  # noqa: PTH110 - false, where Path raises
             raise UsageError(f"{option} {output}", "is one of the files that are read", "name another file")
