@@ -7,13 +7,14 @@ import numpy as np
 from advisor.metrics.metric import Batchwise, Bounds, batch_metric, bounded_metric, window_metric
 from advisor.metrics.missing import Missing, MissingError, needed
 from advisor.metrics.operators import SESSIONS, per_batch
-from advisor.statistics import above_zero, any_above_zero, median
+from advisor.statistics import above_zero, any_above_zero, known, median
 from advisor.window import Window
 
 NO_EVENT_TIME = Missing("the query has no event time")
 _NOT_NAMED = "nothing shows whether Spark counts dropped rows or groups"
 _COUNTS = {"stateStoreSave": "groups", "StatefulStreamlineAggregate": ""}
 """What operators count as dropped that do not count rows (run on 4.3.0); nobody tried the one of real-time mode."""
+_NEWER_BEFORE = Missing("the watermark lies ahead of the rows: newer ones were read before these batches")
 YEAR_MS = 365 * 86_400_000.0
 FEWEST_TO_REST = 5
 """Batches in which a watermark must stand still, to be one that does not move."""
@@ -80,8 +81,21 @@ def advised_watermark_delay_ms(window: Window) -> float:
 
 @window_metric("ms", label="the delay by which no row is too late")
 def delay_for_all_rows_ms(window: Window) -> float:
-    """The delay, in whole seconds, by which no row of these batches would have come too late."""
+    """The delay, in whole seconds, by which no row of these batches would have come too late.
+
+    Not known where the watermark lies ahead of all rows so far: newer ones, before these batches, moved it there.
+    """
+    newest = np.fmax.accumulate(window.batches["event_time_max"])
+    if (watermarks(window) > newest).any():
+        raise MissingError(_NEWER_BEFORE)
     return float(np.ceil(needed(latest_row_ms(window)).safe / SECOND_MS)) * SECOND_MS
+
+
+@window_metric("ms", label="the watermark ahead of all rows")
+def watermark_ahead_of_rows_ms(window: Window) -> float:
+    """How far the last watermark lies ahead of the newest event time of all these batches; at least 0."""
+    marks, newest = known(watermarks(window)), known(window.batches["event_time_max"])
+    return max(0.0, float(marks[-1] - newest.max())) if len(marks) and len(newest) else 0.0
 
 
 @window_metric("ms", label="what the watermark's delay is too short by")

@@ -147,7 +147,8 @@ def gains(saves: Saves, window: Window) -> Gains | Missing:
         return saved
     if isinstance(before, Missing):
         return before
-    assert isinstance(now, Quantiles)
+    if isinstance(now, Missing):
+        return now
     (surely, possibly), waits = waits_follow(window), not _may_follow(window)
     per_ms = sure(window, "rows_coming_per_second") / 1000
     idle = possibly and (sure(window, "trigger_execution_ms") - saved.high) * per_ms < 1  # the next record comes later
