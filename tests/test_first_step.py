@@ -51,7 +51,8 @@ RESTART = step("changelog", Promise(20, 40, 120), "state_ms", ("addBatch",))
         ([logs(60, 120)], replace(INSIDE, rule=None), "async-progress"),
         # only what helps against lost rows is advised
         ([logs(60, 120), finding("ST011", LOOK)], replace(ROWS, ms=None), "open-add-batch"),
-        ([logs(60, 120), finding("ST011")], replace(ROWS, ms=None), None),
+        ([replace(logs(60, 120), level="medium"), finding("ST011")], replace(ROWS, ms=None), None),
+        ([logs(60, 120), finding("ST011")], replace(ROWS, ms=None), "async-progress"),  # a high one has its say
         # a new checkpoint does not come first for the loss alone
         ([finding("ST001", RESTART), finding("ST005", FEWER)], replace(INSIDE, rule="ST005", ms=600.0), "changelog"),
         # against a backlog whatever may shorten the batch stands before a look

@@ -105,13 +105,14 @@ def troubles(judged: Judged, loss: Loss | None, best: BestStep | None) -> list[s
     """Return the sentences of the other findings: why to take the best step, what explains the loss, what is grave.
 
     The others follow as they are ranked. Beside a loss those that name a phase only say nothing new,
-    unless it takes longer than the loss.
+    unless it takes longer than the loss, or much of the batch where rows or results are lost.
     """
     findings, rules = judged.judgement.findings, judged.catalogue.rules
+    much = ranking()["little"] * sure(judged.window, "trigger_execution_ms")
 
     def is_larger(phase: Finding) -> bool:
         lost = lost_ms(rules[phase.rule], judged.window)
-        return bool(loss and loss.ms and lost and lost.safe > loss.ms and phase.explained_by is None)
+        return bool(loss and lost and lost.safe > (loss.ms or much) and phase.explained_by is None)
 
     own = [one for one in findings if one.explained_by is None]
     if not len(judged.window) and judged.window.facts.value("terminated_error") is not None:

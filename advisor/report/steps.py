@@ -46,7 +46,7 @@ def best_step(
     offers = [offer for offer in offers if not _treats_a_symptom(offer, findings, loss)]
     own = [offer for offer in offers if offer[0].rule in asked]
     if loss is None or loss.kind in _NO_STEP_BESIDE:
-        offers = own if asked else offers
+        offers = own or [offer for offer in offers if not asked or offer[0].level == "high"]
     chosen = _first(own, offers, loss, min(batch_ms, loss.ms or math.inf) if loss else batch_ms)
     if chosen is None:
         return None
