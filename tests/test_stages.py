@@ -224,7 +224,8 @@ _PLAN = plan("Sort", plan("WholeStageCodegen (2)", plan("Generate", _BEHIND, num
 
 _CALLS = plan(
     "Filter = Filter (to_json#1 = invoke(StructsToJsonEvaluator(Map(),StructType(StructField(value,LongType,true)))"
-    ".evaluate(struct(value, value#1L))) AND isnotnull(v#2) AND map(keys: [" + 2000 * "A0001," + "])[v#2])",
+    ".evaluate(struct(value, value#1L))) AND isnotnull(v#2) AND transform(v#2, lambdafunction(sha2(lambda x#3, 2"
+    "56), lambda x#3, false))[0] AND map(keys: [" + 2000 * "A0001," + "])[v#2])",
     plan(
         "BatchEvalPython = BatchEvalPython [<lambda>(v#2)#5, <lambda>(v#2, u#3)#6], [pythonUDF0#7]",
         plan(
@@ -248,8 +249,8 @@ _CALLS = plan(
         ({5: 600, 7: 1200, 8: 3}, "Generate (1,200 rows), Sort", "Generate", (600, 1200)),
         ({9: 600}, None, None, (None, None)),
         ({11: 8}, "Project calling from_json 2 times and RLIKE once on v and regexp_replace once on v (3 fields more"
-         " than the plan prints), BatchEvalPython calling <lambda> 2 times on v (8 rows), Filter calling to_json once"
-         " on value with more than 10,000 characters of expressions", None, (None, None)),
+         " than the plan prints), BatchEvalPython calling <lambda> 2 times on v (8 rows), Filter calling sha2 on"
+         " each element of an array and to_json once on value and transform once on v with more than 10,000 characters of expressions", None, (None, None)),
     ],
 )  # fmt: skip
 def test_the_plan_tells_what_a_stage_runs(

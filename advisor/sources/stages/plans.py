@@ -39,6 +39,7 @@ _PYTHON_CALL = re.compile(r"(?<!\w)(?P<name>[\w<>]{1,80})\((?=([^#()]{1,200})()#
 _APART = re.compile(r"[(,\s=\[\]]")
 _PYTHON = re.compile("EvalPython|Pandas|InArrow|PythonUDTF")
 _BRACKET = re.compile(r"\\.|[()]")
+_LAMBDA = re.compile(r"lambdafunction\(|\\.|[()]")
 _MORE = re.compile(r"\.\.\. (\d{1,9}) more fields")
 _PREFIX = re.compile("^(?:partial|merge|finalmerge)_")
 _CHEAP = re.compile(
@@ -168,7 +169,10 @@ def _shown(part: _Part, sums: Mapping[int, float]) -> str:
 
 @lru_cache(maxsize=64)
 def _calling(operator: str, text: str) -> str:
-    """Return which functions an operator calls, as far as its plan prints it; calls that are alike count once."""
+    """Return which functions an operator calls, as far as its plan prints it; calls that are alike count once.
+
+    What stands in a lambda is called for each element of an array.
+    """
     if "Scan" in operator:
         return ""
     call = _PYTHON_CALL if _PYTHON.search(operator) else _CALL
@@ -178,9 +182,13 @@ def _calling(operator: str, text: str) -> str:
     }
     times = Counter(name for name, *_ in calls if not _CHEAP.fullmatch(name))
     most = sorted(times, key=lambda name: (-times[name], name))[:_CALLED]
+    in_lambda = _in_lambdas(text)
+    in_each = {_named(each["name"]) for each in call.finditer(text) if in_lambda[each.start()]}
     columns = {name: [*{column for called, column, _ in calls if called == name}] for name in most}
     said = [
-        f"{name} {f'{times[name]} times' if times[name] > 1 else 'once'}"
+        f"{name} on each element of an array"
+        if name in in_each
+        else f"{name} {f'{times[name]} times' if times[name] > 1 else 'once'}"
         + (f" on {columns[name][0]}" if len(columns[name]) == 1 else "")
         for name in most
     ]
@@ -188,6 +196,19 @@ def _calling(operator: str, text: str) -> str:
     found = f" calling {redact(' and '.join(said))}" if said else ""
     found += " with more than 10,000 characters of expressions" if len(text) > _LONG else ""
     return found + (f" ({cut} field{'s' * (cut > 1)} more than the plan prints)" if cut else "")
+
+
+def _in_lambdas(text: str) -> bytearray:
+    """Return for each letter of a plan's expressions whether it stands in a lambda."""
+    inside, depth, begun = bytearray(len(text)), 0, (0, 0)
+    for at in _LAMBDA.finditer(text):
+        depth += 0 if at[0].startswith("\\") else -1 if at[0] == ")" else 1
+        if at[0].startswith("lambda") and not begun[0]:
+            begun = depth, at.end()
+        elif begun[0] > depth:
+            inside[begun[1] : at.start()] = b"\1" * (at.start() - begun[1])
+            begun = 0, 0
+    return inside
 
 
 def _named(name: str) -> str:
