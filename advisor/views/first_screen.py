@@ -66,6 +66,7 @@ _ANSWERS = {
     "not reached": "not reached; the nearest",
     "unknown": "not known",
 }
+_MORE = 1.1  # a gain that is larger by less is the same one
 _WAIT = "waiting for the batch"
 _SHORTER = "{} per batch"
 _OPEN_IT = (
@@ -408,7 +409,7 @@ def _promised(promise: Promise | None, of: str, step: Advice | None = None) -> s
 def _waits_for_two(query: QueryEntry, step: Advice) -> str:
     """Return why a record gains more than all that a batch may lose; empty where it does not."""
     record, batch = step.saves_latency_ms, step.saves_ms
-    if record is None or batch is None or record.told <= batch.high:
+    if record is None or batch is None or record.told <= _MORE * batch.high:
         return ""
     if _drains(step):
         unsure = ", if the trigger has no interval" * (query.value("trigger") is None)
