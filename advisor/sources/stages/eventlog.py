@@ -42,6 +42,8 @@ _MANY = 1024 * _PACKED.size
 _TASK_COMMITS = "task commit time"
 _BROADCASTS = ("withThreadLocalCaptured", "ThreadPoolExecutor", "FutureTask", "CompletableFuture")
 """What calls a job that broadcasts a table."""
+_OPEN = 64
+"""So many executions of batches' own code may run at once."""
 _SHUFFLED = 64
 """So many shuffles behind, a later stage of a batch reads none of them."""
 _TO_DISK = "Checkpoint"
@@ -306,6 +308,8 @@ class Application:
             outer = (None, event.id, *(each.root for each in self._within.values()))
             if event.id > self._latest and event.root not in outer:
                 self._within[event.id] = event
+                if len(self._within) > _OPEN:  # their ends are lost
+                    del self._within[next(iter(self._within))]
             self._latest = max(self._latest, event.id)
         elif not event.plan and (begun := self._within.pop(event.id, None)):
             self._ends_within(begun, event.time)
