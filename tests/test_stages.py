@@ -250,7 +250,8 @@ _CALLS = plan(
         ({9: 600}, None, None, (None, None)),
         ({11: 8}, "Project calling from_json 2 times and RLIKE once on v and regexp_replace once on v (3 fields more"
          " than the plan prints), BatchEvalPython calling <lambda> 2 times on v (8 rows), Filter calling sha2 on"
-         " each element of an array and to_json once on value and transform once on v with more than 10,000 characters of expressions", None, (None, None)),
+         " each element of an array and to_json once on value and transform once on v with more than 10,000 characters"
+         " of expressions", None, (None, None)),
     ],
 )  # fmt: skip
 def test_the_plan_tells_what_a_stage_runs(
