@@ -26,7 +26,7 @@ def whole_file(path: str | Path, *, mode: int | None = None) -> Iterator[IO[byte
             with os.fdopen(os.dup(descriptor), "wb") as file:
                 yield file
         elif place.exists() and not place.is_file():
-            with open(place, "wb", opener=_at_once) as file:
+            with open(place, "wb", opener=at_once) as file:
                 yield file
         else:
             yield from _beside(Path(os.path.realpath(path)), mode)  # a link stays a link
@@ -43,10 +43,10 @@ def _descriptor(place: Path) -> int | None:
     return int(place.name)
 
 
-def _at_once(name: str, flags: int) -> int:
-    """Open a device or a pipe; OSError where nobody reads the pipe, which would wait without an end."""
+def at_once(name: str, flags: int, mode: int = 0o777) -> int:
+    """Open a file, a device or a pipe; OSError where nobody reads the pipe, which would wait without an end."""
     try:
-        opened = os.open(name, flags | os.O_NONBLOCK)
+        opened = os.open(name, flags | os.O_NONBLOCK, mode)
     except OSError as error:
         raise OSError(error.errno, "nobody reads this pipe") if error.errno == errno.ENXIO else error from None
     os.set_blocking(opened, True)

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
 from typing import IO, Final
 
@@ -23,7 +24,7 @@ from advisor.batches import SCHEMA, Broken, Reading, build, table_of_sightings
 from advisor.facts import Sighting
 from advisor.progress import Progress
 from advisor.sources.sightings.line import Line, Told, sighting, torn
-from advisor.writing import whole_file
+from advisor.writing import at_once, whole_file
 
 CHUNK: Final = 250
 """Events that wait to become one chunk of the table: built one by one they would cost twenty times as much."""
@@ -213,17 +214,13 @@ class History:
         """Append one event. Raises OSError; a pipe in the file's place is one, too."""
         self.directory.mkdir(parents=True, exist_ok=True)
         path = self.path
-        with open(path, "ab", buffering=0, opener=_at_once) as file:
+        with open(path, "ab", buffering=0, opener=partial(at_once, mode=0o600)) as file:
             _append(file, event + b"\n")
             full = file.tell() >= self._rotate_bytes
         if full:
             self._number += 1
             with suppress(OSError):  # on a full disk it stays as it is
                 _compress(path)
-
-
-def _at_once(name: str, flags: int) -> int:
-    return os.open(name, flags | os.O_NONBLOCK, 0o600)  # a pipe that nobody reads would wait without an end
 
 
 def _append(file: IO[bytes], line: bytes) -> None:
