@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
 from advisor import catalogue
 from tests.views.chromium import CHROMIUM, LONGEST_MS
@@ -32,7 +33,10 @@ settings.register_profile(  # chance lives in `make fuzz`
     "ci", deadline=None, max_examples=50, derandomize=True, suppress_health_check=SLOW
 )
 settings.register_profile("long", deadline=None, max_examples=10_000, suppress_health_check=SLOW)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+if (profile := os.environ.get("HYPOTHESIS_PROFILE", "ci")) == "ci":
+    # its pool holds the numbers and texts of each module that happens to be loaded in this process
+    vars(providers)["_get_local_constants"] = providers.Constants
+settings.load_profile(profile)
 
 
 os.environ.pop("COLUMNS", None)  # what is printed into a pipe is as wide as it says

@@ -144,8 +144,8 @@ class Application:
         self._writers: dict[int, Job] = {}
         """Jobs that wrote files, by the number of a sum."""
         self._plans = Plans()
-        self._within: dict[int, tuple[Execution, Job | None]] = {}
-        """Open executions of a batch's own code, without those within these, and the last job before each."""
+        self._within: dict[int, tuple[Execution, int]] = {}
+        """Open executions of a batch's own code, without those within these, and how many jobs began before each."""
         self._latest = -1  # the last execution: a file may hold its lines twice
         self._besides: list[Note] = []
         """What was traced since the last job began; the next one has it."""
@@ -308,16 +308,16 @@ class Application:
             self._besides += _traced("Cache", ("", "once", "again")[min(2, self._plans.cached)])
             outer = (None, event.id, *(each.root for each, _ in self._within.values()))
             if event.id > self._latest and event.root not in outer:
-                self._within[event.id] = event, next(reversed(self._work.jobs), None)
+                self._within[event.id] = event, self.nth
                 if len(self._within) > _OPEN:  # their ends are lost
                     del self._within[next(iter(self._within))]
             self._latest = max(self._latest, event.id)
         elif not event.plan and (begun := self._within.pop(event.id, None)):
             self._ends_within(*begun, event.time)
 
-    def _ends_within(self, begun: Execution, before: Job | None, end: int) -> None:
+    def _ends_within(self, begun: Execution, before: int, end: int) -> None:
         """Note how long the driver was alone in an execution of a batch's own code, and how long OPTIMIZE took."""
-        since = takewhile(lambda job: job is not before, reversed(self._work.jobs))
+        since = takewhile(lambda job: job.nth >= before, reversed(self._work.jobs))
         jobs = [job for job in since if job.batch and str(job.batch.id) in (begun.description or "")]
         if jobs:
             alone = end - begun.time - sum((job.end or end) - job.start for job in jobs)
