@@ -79,7 +79,7 @@ def analyze(
         paths, series=series, set=set, config=config, rules=rules, last=last, since=since, until=until
     )  # fmt: skip
     if not on_cluster(engine, spark):
-        place = None if save is None else listed("save", save)[0]
+        place = None if save is None else listed("save", [save])[0]
         if place is not None:
             check_new("--save", place, given.paths if config is None else [*given.paths, config], checkpoint)
         reading = files.read(given.paths, stages=stages, progress=progress)

@@ -90,6 +90,8 @@ def test_a_log_is_not_written_over_by_its_report(command: list[str], tmp_path: P
     assert b"is one of the files that are read" in given.stderr
     with pytest.raises(UsageError, match="is one of the files that are read"):
         advisor.api.analyze(f"file://{log}", save=tmp_path / "link")
+    with pytest.raises(UsageError, match="is neither a text nor a path"):
+        advisor.api.analyze(log, save=[])  # type: ignore[arg-type]
     assert log.read_bytes() == Path(LOG).read_bytes()
 
 
@@ -248,10 +250,14 @@ def test_a_trial_that_cannot_be_starts_no_spark(words: list[str], said: str) -> 
     assert said in one_line(run("trial", *words))
 
 
-def test_a_directory_without_rules_is_refused(tmp_path: Path) -> None:
+def test_a_directory_without_rules_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "contains no rules" in one_line(run("analyze", LOG, "--rules", str(tmp_path)))
     os.mkfifo(tmp_path / "waits.yaml")
     assert "waits.yaml: is not a file" in one_line(run("analyze", LOG, "--rules", str(tmp_path)))
+    for number in range(401):
+        (tmp_path / f"{number}.yaml").touch()
+    monkeypatch.setattr(sys.modules["advisor.catalogue.load"], "_MOST_FILES", 400)
+    assert "name the folder of the rules" in one_line(run("analyze", LOG, "--rules", str(tmp_path)))
 
 
 @pytest.mark.parametrize(

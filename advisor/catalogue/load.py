@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
+from itertools import islice
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
@@ -40,6 +41,8 @@ RUNS = "runs.json"
 """The file of what came of steps on real Sparks, which `python -m tests.legality` writes."""
 _EXAMPLES: Final = "\nexamples:"
 """The examples stand last in each file, and are half of its text."""
+_MOST_FILES: Final = 2_000
+"""Of one folder of rules; a whole machine has more."""
 
 
 class Clue(NamedTuple):
@@ -181,9 +184,11 @@ def _read_all(dirs: Iterable[Path]) -> tuple[list[Written], list[Problem]]:
         if not os.path.isdir(directory):  # noqa: PTH112 - false for a name that is too long, where Path raises
             problems.append(Problem(str(directory), "", "no such directory"))
             continue
-        paths = sorted(directory.rglob("*.y*ml"))
-        if not paths:
-            problems.append(Problem(str(directory), "", "contains no rules; a rule is a *.yaml file"))
+        paths = sorted(islice(directory.rglob("*.y*ml"), _MOST_FILES + 1))
+        if not 0 < len(paths) <= _MOST_FILES:
+            many = f"contains more than {_MOST_FILES:,} YAML files: name the folder of the rules" if paths else ""
+            problems.append(Problem(str(directory), "", many or "contains no rules; a rule is a *.yaml file"))
+            continue
         for path in paths:
             if path.name in _NO_RULES and path.parent == rules_directory():
                 continue

@@ -57,7 +57,9 @@ _DISPLAY: Final = "display_query_"
 """How `display()` in a notebook of Databricks names its query."""
 _ON_DATABRICKS: Final = ("dbfs:/", "CloudFilesSource[")
 """What paths and descriptions show that only Databricks has."""
-_HELD: Final = ("state", "table_log")
+_STREAM_JOIN: Final = "StreamingSymmetricHashJoin"
+_MATCHES: Final = 10
+"""Rows that such a join makes of each: with so many it works on these rather than on its state."""
 _COUNTED: Final = re.compile(r" \([\d,]+ rows?\)")
 _MOST_OF: Final = 0.5
 _OF_KAFKA: Final = f"metrics:{FURTHEST}"
@@ -125,11 +127,11 @@ def _slots_held_by(executed: Columns) -> str | None:
 
 
 def _longest_stage(stages: Columns) -> dict[str, Known]:
-    """What most batches' longest stage without state runs, with the rows of such a batch of middle length."""
+    """What the longest working stage of most batches runs, with the rows of such a batch of middle length."""
     if not len(stages):
         return {}
-    batch, held = stages["batch"], np.isin(stages["kind"].astype(str), _HELD)
-    wall = np.where(held | np.isnan(stages["wall_ms"]), -1.0, stages["wall_ms"])
+    batch = stages["batch"]
+    wall = np.where(holds_only(stages) | np.isnan(stages["wall_ms"]), -1.0, stages["wall_ms"])
     order = np.lexsort((wall, batch))
     longest = order[np.append(np.diff(batch[order]) > 0, True)]
     texts = ["" if wall[at] < 0 else stages["operators"][at] or "" for at in longest]
@@ -144,6 +146,12 @@ def _longest_stage(stages: Columns) -> dict[str, Known]:
     if operator and made > given > 0:
         found |= {"multiplying_operator": operator, "made_rows": int(made), "rows_multiplied": int(made / given)}
     return {name: Known(value, "computed") for name, value in found.items()}
+
+
+def holds_only(stages: Columns) -> np.ndarray:
+    """Which stages hold state or read a table's log; not those in which a join of streams makes many rows of few."""
+    joins = (stages["multiplied_by"] == _STREAM_JOIN) & (stages["made_rows"] >= _MATCHES * stages["given_rows"])
+    return np.isin(stages["kind"].astype(str), ("state", "table_log")) & ~joins
 
 
 def _delta_command(stages: Columns) -> dict[str, Known]:

@@ -7,6 +7,7 @@ import re
 import msgspec
 import numpy as np
 
+from advisor.facts.inspection import holds_only
 from advisor.metrics.addbatch import BY_SECONDS, driver_gaps_ms, of_jobs
 from advisor.metrics.flow import batch_traces
 from advisor.metrics.metric import (
@@ -410,8 +411,8 @@ def longest_stage_ms(window: Window) -> np.ndarray:
 
 @stage_metric("ms", label="the longest stage that holds no state", share=True)
 def longest_stateless_stage_ms(window: Window) -> np.ndarray:
-    """The longest stage of a batch of those that hold no state and read no table's log."""
-    wall = np.where(of_kind(window, "state", "table_log"), 0.0, spread(window).wall)
+    """The longest stage of a batch that holds no state, or joins streams to many rows, and reads no table's log."""
+    wall = np.where(holds_only(window.stages), 0.0, spread(window).wall)
     return np.fmin(most(window, wall), window.batches["add_batch_ms"])
 
 

@@ -8,6 +8,7 @@ from collections import Counter
 import numpy as np
 
 from advisor.contract import BatchPart, InsideBatch
+from advisor.metrics import sure
 from advisor.metrics.addbatch import holds, names_in
 from advisor.metrics.metric import remembered
 from advisor.metrics.state import as_spark_reports
@@ -21,10 +22,12 @@ _NAMES = [column.name for column in PARTS]
 _FEWEST_MS = 0.05
 _NUMBER = re.compile(r"(?: for version:?)? ?\d+")
 _SLOW_PARTS = 3
+_ALIKE = 1.1
+"""Times a typical addBatch: parts of longer batches say nothing of it."""
 
 
 def inside(window: Window) -> InsideBatch | None:
-    """The parts of a typical batch's addBatch; None where nothing shows its jobs."""
+    """The parts of a typical batch's addBatch; None where nothing shows its jobs, or only those of longer batches."""
     if "jobs" not in window.batches or not len(window):
         return None
     columns = part_columns(window)
@@ -34,6 +37,8 @@ def inside(window: Window) -> InsideBatch | None:
     if not shown.any():
         return None
     parts = {name: ms for name, values in columns.items() if not np.isnan(ms := mean(values[shown]))}
+    if sum(parts.values()) > _ALIKE * (sure(window, "add_batch_ms") or np.inf):
+        return None
     entries = tuple(_part(window, shown, name, round(ms, 1)) for name, ms in parts.items() if ms >= _FEWEST_MS)
     return InsideBatch(
         ms=round(sum(parts.values()), 1),

@@ -185,7 +185,9 @@ def _findings(judged: Judged) -> Iterator[_Candidate]:
     rules, window, findings = judged.catalogue.rules, judged.window, judged.judgement.findings
     takes = {one.rule: ms.safe for one in findings if (ms := lost_ms(rules[one.rule], window))}
     lost = {rule: ms for rule, ms in takes.items() if ms >= LEAST_PART * sure(window, "trigger_execution_ms")}
-    counts, measured = dict(lost), [one for one in findings if one.rule in lost]
+    general = ranking()["in_general"]
+    counts = {rule: ms * (general if rules[rule].general else 1.0) for rule, ms in lost.items()}
+    measured = [one for one in findings if one.rule in lost]
     for rule in lost:
         top = next((cause.rule for cause in explain(rule, measured)), rule)
         if top != rule:
@@ -201,7 +203,7 @@ def _candidate(finding: Finding, rule: Rule, ms: float, counts: float, judged: J
     name = _named(rule.lost or "") if kind == "add_batch" and not rule.general else None
     share = min(1.0, ms / _cycle_ms(judged.window))
     loss = Loss(kind=kind, says=finding.says, ms=round(ms, 1), share=round(share, 3), name=name, rule=finding.rule)
-    return _Candidate(loss, counts * (ranking()["in_general"] if rule.general else 1.0))
+    return _Candidate(loss, counts)
 
 
 def _phases(judged: Judged, found: Sequence[_Candidate]) -> Iterator[_Candidate]:

@@ -200,8 +200,10 @@ def special(path: str) -> str:
 
 
 def mounted(path: str) -> str:
-    """Where Databricks shows a path of DBFS to programs."""
-    return "/dbfs/" + path.removeprefix("dbfs:/").lstrip("/") if path.startswith("dbfs:/") else path
+    """Where a path as Spark prints it lies on this machine: Databricks shows those of DBFS to programs."""
+    if path.startswith("dbfs:/"):
+        return "/dbfs/" + path.removeprefix("dbfs:/").lstrip("/")
+    return path if is_url(path) else local(path)
 
 
 def _matches(path: str) -> list[str]:

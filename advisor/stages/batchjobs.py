@@ -239,7 +239,8 @@ class Triggers:
         self.whole = _floats(executed["trigger_execution_ms"])
         self.length = np.append(np.where(np.isnan(self.whole), self.add_batch, self.whole), np.nan)
         """How long each took, or addBatch alone if unknown; index -1 means unknown."""
-        self.commit = _floats(executed["commit_offsets_ms"])
+        commit = _floats(executed["commit_offsets_ms"])
+        self.commit = np.where(commit > self.whole, np.nan, commit)  # what outlasts its trigger is no duration
         self.before = np.nansum([_floats(executed[phase]) for phase in _BEFORE], axis=0)
         ids, runs, numbers = (executed[name].to_pylist() for name in ("id", "run_id", "batch_id"))
         self.names = {id: name for id, name in zip(ids, executed["name"].to_pylist(), strict=True) if id and name}

@@ -327,6 +327,7 @@ def test_urls(tmp_path: Path) -> None:
     path = written(tmp_path, log())
     written(tmp_path, gzip.compress(event_log()), "more/app-1.gz")
     assert files.read([f"file://{path}"]).events == len(api.read_progress(f"file:{path}")) == 3
+    paths.refuse_missing([f"file:{path}"])
     found = files.read([f"file://{tmp_path}"])
     assert (found.events, found.duplicates, found.files) == (3, 3, 2)
     assert all(name.startswith("file://") for name in found.batches["file"].to_pylist())

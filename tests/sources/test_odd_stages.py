@@ -94,6 +94,15 @@ def behind(before: bytes) -> Callable[[bytes], bytes]:
     return lambda log: b"".join(before + line for line in log.splitlines(keepends=True))
 
 
+def test_a_phase_that_outlasts_its_trigger_does_not_move_addbatch(tmp_path: Path) -> None:
+    changed = with_odd(
+        (SAMPLES / "SK005/paimon-sink-3.5.9/driver-ms.log").read_bytes(), rb'"commitOffsets" : (\d+)', "9" * 18
+    )
+    (tmp_path / "driver.log").write_bytes(changed)
+    parts = advisor.read_stages(tmp_path / "driver.log", parts=True)
+    assert (parts["driver_before_ms"] > 0).all() and not parts["not_visible_ms"].any()
+
+
 @pytest.mark.parametrize("sample", [STRUCTURED, MILLIS], ids=["structured", "text"])
 @pytest.mark.parametrize(
     "change",
