@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -197,6 +198,7 @@ def deduplicate(table: pa.Table) -> tuple[pa.Table, int]:
     """
     if len(table) < 2:
         return table, 0
+    table = _with_both_ids(table)
     keys = _keys(table)
     order = np.lexsort(keys[::-1])
     ordered = [key[order] for key in keys]
@@ -205,6 +207,29 @@ def deduplicate(table: pa.Table) -> tuple[pa.Table, int]:
         order = np.lexsort([lacking, *keys[::-1]])
     kept = order[np.concatenate([[True], ~same])]
     return _rows(table, kept), len(table) - len(kept)
+
+
+def _with_both_ids(table: pa.Table) -> pa.Table:
+    """Give records that lost a line the id or the run that others show: one without either has the other twice.
+
+    Without both it has the query's name there. What several queries or runs may be stays as it is.
+    """
+    ids, runs, names = (table[column].cast(pa.string()).combine_chunks() for column in ("id", "run_id", "name"))
+    lost = pc.fill_null(pc.equal(ids, runs), False)
+    if not 0 < lost.true_count < len(table):
+        return table
+    others = {each: defaultdict[str | None, set[tuple[str, str]]](set) for each in ("run", "id", "name")}
+    known = pa.table([ids, runs, names], ["id", "run", "name"]).filter(pc.invert(lost))
+    for row in known.group_by(known.column_names).aggregate([]).to_pylist():
+        for each, found in others.items():
+            found[row[each]].add((row["id"], row["run"]))
+    shown = ids.filter(lost).to_pylist()
+    fits = [next((*own,) for own in (*(others[each][id] for each in others), {(id, id)}) if own) for id in shown]
+    pairs = [own[0] if len(own) == 1 else (id, id) for own, id in zip(fits, shown, strict=True)]
+    for at, (name, column) in enumerate((("id", ids), ("run_id", runs))):
+        put = pc.replace_with_mask(column, lost, pa.array([pair[at] for pair in pairs], pa.string()))
+        table = table.set_column(table.column_names.index(name), name, put.cast(table[name].type))
+    return table
 
 
 def _rows(table: pa.Table, kept: np.ndarray) -> pa.Table:

@@ -227,3 +227,13 @@ def test_a_record_in_one_string_of_a_program_is_read(opens: str, closes: str) ->
     escaped = TEXT.replace('"', '\\"').replace("\n", "\\n")
     found = scanned(f"{opens}{escaped}{closes}\n".encode())
     assert found.table["batch_id"].to_pylist() == [11]
+
+
+@pytest.mark.parametrize("lost", ["runId", "id", "id|runId"])
+def test_a_record_that_lost_its_ids_is_of_the_query_that_others_show(lost: str) -> None:
+    texts = [pretty({**event, "name": "orders"}) for event in made()]
+    texts[0] = re.sub(rf'\n  "(?:{lost})" : .*', "", texts[0])
+    read = Reading.of(scanned("\n".join(f"made progress: {text}" for text in texts).encode()).table).batches
+    assert len(read) == 3
+    for name in ("id", "runId"):
+        assert read[{"runId": "run_id"}.get(name, name)].unique().to_pylist() == [EVENT[name]]
