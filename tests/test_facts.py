@@ -397,6 +397,23 @@ class TestTrigger:
         assert told(6500) == Known(15000, "inferred")
         assert told(9541) is None
 
+    @pytest.mark.parametrize(
+        ("start", "since", "interval"),
+        [
+            ("10:00:08.001", 8000, 8000),
+            ("10:00:10.001", 10_000, 10_000),
+            ("10:00:12.247", 2991, None),
+            ("10:00:12.003", 2991, 3000),
+        ],
+    )
+    def test_of_one_batch_start_and_rate_show_the_interval_together(
+        self, start: str, since: int, interval: int | None
+    ) -> None:
+        (event,) = events([BATCH | {"triggerExecution": 900, "numInputRows": 11_000}])
+        event |= {"timestamp": f"2026-03-01T{start}Z", "inputRowsPerSecond": 11_000_000 / since, "batchId": 7}
+        found = computed(table([event])).get("trigger_interval_ms")
+        assert (found and found.value) == interval
+
 
 def update(offset: int = 0, **more: Any) -> Sighting:
     return seen("output_mode", "update", offset=offset, **more)

@@ -42,6 +42,8 @@ _SHORTEST_BY_WAIT_MS: Final = 5000
 _WAITED: Final = 2
 """Times as long as the batch that the time since the trigger before must be, to be a wait."""
 _MOST_OF_IT: Final = 0.8
+_OFF_BY_MS: Final = 2
+"""How far from whole seconds the time since the trigger before may lie where its interval has them."""
 _STEP_SHARE, _ONE_STEP_SHARE = 0.01, 0.005
 """How far from an interval a rate's time may lie: for several batches, for one."""
 _HALF_DIGIT, _LEAST_ROUNDED = 0.0501, 1.0
@@ -274,7 +276,8 @@ def _interval_by_wait(placed: _Paced) -> int | None:
     have waited, or one most of the interval. So it must where several intervals fit, as at a full minute: most of the
     least. Starts cut to seconds say nothing.
     """
-    long = (each for each in USUAL_MS if each >= _SHORTEST_BY_WAIT_MS)
+    whole = {round(step, -3) for step in placed.steps.tolist() if abs(step - round(step, -3)) <= _OFF_BY_MS}
+    long = sorted(each for each in {*USUAL_MS, *map(int, whole)} if each >= _SHORTEST_BY_WAIT_MS)
     fitting = {each: waits for each in long if len(waits := _waits(placed, each))}
     if not fitting or whole_seconds(placed.starts):
         return None
@@ -307,14 +310,15 @@ def _waits(placed: _Paced, interval: int) -> np.ndarray:
 def _interval_by_steps(steps: np.ndarray, paced: _Paced) -> int | None:
     """Return the usual interval that all batches' rates give as the time since the last trigger, although each waited.
 
-    Without an interval a batch begins as soon as the one before ends, or as its rows come.
+    Without an interval a batch begins as soon as the one before ends, or as its rows come; a single one at any time.
     """
     present = np.isfinite(steps)
     filled = np.fmax(paced.took, paced.before) > _BUSY * steps
     if not present.any() or filled[present].any():
         return None
-    share = _STEP_SHARE if present.sum() > 1 else _ONE_STEP_SHARE
-    return next(iter(_near(steps[present], _SHORTEST_BY_STEPS_MS, share)), None)
+    several = present.sum() > 1
+    near = _near(steps[present], _SHORTEST_BY_STEPS_MS, _STEP_SHARE if several else _ONE_STEP_SHARE)
+    return next((each for each in near if several or not (paced.starts[present] % each >= LATE_MS).any()), None)
 
 
 def _at_once_by_rate(executed: Columns, steps: np.ndarray) -> bool:

@@ -396,6 +396,8 @@ def test_lines_of_a_pattern_layout() -> None:
         "pod-7 {time} [{level}] {name} - ", "[pod/a/b] {time} {level} [{thread}] {name}: ",
         "{time} {level} {thread} {name}: ", "{time} {thread} {level} {name}: ",
         "{time} {level:5} {thread} org.apache.spark.{name} - ", "{time}|{level}|{thread:.15}|{name}|",
+        "{time} [{level}] [o.a.s.{name}] ({thread}) ",
+        "{time} trace=123456789012345678901234 {level} {name} anapplicationoforders - ",
     ],
 )  # fmt: skip
 def test_lines_in_which_names_stand_in_no_column(layout: str) -> None:
@@ -415,7 +417,12 @@ def test_lines_in_which_names_stand_in_no_column(layout: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "other"), [(r"(?m)^(\S+ \S+ [A-Z]+ )(\w+): (.*[^{\n])$", r"\1\3 (\2)"), (r"\n", r"\r")]
+    ("line", "other"),
+    [
+        (r"(?m)^(\S+ \S+ [A-Z]+ )(\w+): (.*[^{\n])$", r"\1\3 (\2)"),
+        (r"\n", r"\r"),
+        (r"(?m)^(\S+ \S+) ([A-Z]+) ", r"[\1 [main]] [user=[a]] \2 o.a."),
+    ],
 )
 def test_a_layout_or_an_end_of_lines_that_is_not_known_is_named(tmp_path: Path, line: str, other: str) -> None:
     (tmp_path / "driver.log").write_text(re.sub(line, other, unpacked(COUNTED).decode()), newline="")

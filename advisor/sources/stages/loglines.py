@@ -28,12 +28,14 @@ _BEFORE = re.compile(
 )
 """What stands before the name in Spark's own layouts, in which all names begin in one column: no thread does."""
 _HEAD_OF_JOB = re.compile(rb"[^{]{0,200}?DAGScheduler\W[^{]{0,200}?(?=Got (?:map stage )?job \d)")
+_NAME, _NAMES = rb"[\w$.]{0,200}DAGScheduler *", rb"(?:[\w$]{1,100}\.){0,20}([\w$]{1,200}) {0,40}"
 _FORMS = {
+    rb"\[%b\]" % _NAME: rb"\[%b\]" % _NAMES,
     rb"\[[^]]{0,300}\]": rb"\[[^][\n]{0,300}(?:\[[^][\n]{0,300}\][^][\n]{0,300}){0,3}\]",
     _THREAD: rb"[^\n]{1,300}?",
-    rb"[\w$.]{0,200}DAGScheduler *": rb"(?:[\w$]{1,100}\.){0,20}([\w$]{1,200}) {0,40}",
-    rb"[A-Za-z]+ *": rb"[A-Za-z]{1,20} {0,40}",
-    rb"\d+": rb"\d{1,20}",
+    _NAME: _NAMES,
+    rb"[A-Za-z]+ *": rb"[A-Za-z]{1,100} {0,40}",
+    rb"\d+": rb"\d{1,40}",
 }
 """Parts of its head in any other layout, and what stands there in other lines; all else stands in each line."""
 _PART, _FORM = re.compile(b"|".join(b"(%b)" % part for part in _FORMS) + b"|."), (b"", *_FORMS.values())
@@ -190,7 +192,9 @@ def _layout(line: bytes) -> tuple[int, re.Pattern[bytes] | None] | None:
         return len(before[0]), None
     if found := _HEAD_OF_JOB.match(line):
         form = _PART.sub(lambda part: _FORM[part.lastindex or 0] or re.escape(part[0]), found[0])
-        return 0, re.compile(b"(?m)^" + form)
+        head = re.compile(b"(?m)^" + form)
+        if head.groups and (own := head.match(line)) and own[1] == _KNOWN:  # else this line would be found for ever
+            return 0, head
     return None
 
 
