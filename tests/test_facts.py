@@ -499,6 +499,8 @@ class TestEvidence:
         both = Evidence(sightings(), pa.concat_tables([mine, other]))
         assert both.around(RUN)["slots_shared"].value is True
         assert Evidence(sightings(), mine).around(RUN)["slots_shared"].value is False
+        pieces = Evidence(sightings(), pa.concat_tables([mine[:1], other[2:]]))
+        assert "slots_shared" not in pieces.around(RUN) and "slots_shared" not in pieces.around("or")
 
     def test_the_end_of_the_application_ends_every_run_however_far_behind_it_stands(self) -> None:
         told = [seen("stopped", value=True, offset=900_000), seen("query_name", "orders", run=RUN, offset=10)]

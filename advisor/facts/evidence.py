@@ -89,11 +89,16 @@ class Evidence:
         return sorted(unnamed, key=lambda row: (row.file in run.ends, row.file, row.offset)) + self._named[run_id]
 
     def around(self, run_id: str) -> dict[str, Known]:
-        """slots_shared, where the run has times, and async_progress_before, where earlier runs of its query tell."""
+        """slots_shared, where the run has times, and async_progress_before, where earlier runs of its query tell.
+
+        One batch between those of other queries does not show whether they ran beside it.
+        """
         run = self.runs[run_id]
         told: dict[str, bool] = {}
-        if run.first is not None:
-            told["slots_shared"] = any(self._overlaps[log].beside(run) for log in run.logs)
+        shared = any(self._overlaps[log].beside(run) for log in run.logs)
+        alone = run.batches > 1 or all(len(self._queries[log]) == 1 for log in run.logs)
+        if run.first is not None and (shared or alone):
+            told["slots_shared"] = shared
         if earlier := [value for other, value in self._async[run.id] if _before(other, run)]:
             told["async_progress_before"] = any(earlier)
         return {name: Known(value, "computed") for name, value in told.items()}
