@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TypeAlias
 
 from advisor import contract
 from advisor.catalogue import Rule, Step, runs_of
@@ -14,6 +15,8 @@ from advisor.savings import per_batch, per_record, saves_in
 from advisor.vocabulary import LEGAL, TAKES, Legal, at_once
 from advisor.window import Window
 
+_Legality: TypeAlias = tuple[Legal, str, list[str], list[str]]
+"""(yes | if | no, why it is not a plain yes, the facts that would settle it, the facts that make it no)."""
 NEW_CHECKPOINT = (
     "it takes a new checkpoint: state is lost, startingOffsets decides what is read again, and a sink that remembers "
     "batch ids (files, idempotent foreachBatch) skips the batches it thinks it knows"
@@ -26,8 +29,13 @@ def advice(rule: Rule, window: Window) -> tuple[Advice, ...]:
     A step that loses the state is left out while it is unknown whether it is meant for this query, and any step whose
     change lacks a number that no fact would give.
     """
-    offered = [_offered(step, window) for step in rule.steps]
-    return tuple(sorted((step for step in offered if step is not None), key=_order))
+    offered = [advised(step, window, *found) for step in rule.steps if (found := _offered(step, window))]
+    return tuple(sorted(offered, key=_order))
+
+
+def may_help(rule: Rule, window: Window) -> bool:
+    """Return whether `advice` gives a step that Spark does not refuse; this computes no savings."""
+    return any(found[0] != "no" for step in rule.steps if (found := _offered(step, window)))
 
 
 def _order(step: Advice) -> tuple[int, float, bool, int]:
@@ -35,15 +43,15 @@ def _order(step: Advice) -> tuple[int, float, bool, int]:
     return LEGAL.index(step.legal), -saving.likely if saving else 0.0, step.experimental, TAKES.index(step.takes)
 
 
-def _offered(step: Step, window: Window) -> Advice | None:
+def _offered(step: Step, window: Window) -> _Legality | None:
+    """Return whether Spark would take a step; None for one that is not meant, or is taken already."""
     meant = ask_all(step.when, window)
     already = [ask_all([line], window).holds for line in step.unless]
     if meant.holds is False or True in already or (step.takes == "new_checkpoint" and meant.holds is None):
         return None
     if any(value.fact is None for value in _unfilled(step, window)):
         return None
-    legal, because, unknown, against = _kept(step, window) or _legality(step, window, meant)
-    return advised(step, window, legal, because, unknown, against)
+    return _kept(step, window) or _legality(step, window, meant)
 
 
 def advised(
@@ -79,15 +87,14 @@ def advised(
     )
 
 
-def _kept(step: Step, window: Window) -> tuple[Legal, str, list[str], list[str]] | None:
+def _kept(step: Step, window: Window) -> _Legality | None:
     """Return a no for a step that gives up what the user keeps; None for any other."""
     gives_up = {"keep_checkpoint": step.takes == "new_checkpoint", "keep_exactly_once": step.semantics != "unchanged"}
     against = [fact for fact, given_up in gives_up.items() if given_up and window.facts.value(fact) is True]
     return ("no", "you want to keep what it gives up", [], against) if against else None
 
 
-def _legality(step: Step, window: Window, meant: Verdict) -> tuple[Legal, str, list[str], list[str]]:
-    """Return (yes | if | no, why it is not a plain yes, the facts that would settle it, the facts that make it no)."""
+def _legality(step: Step, window: Window, meant: Verdict) -> _Legality:
     legal = ask_all(step.legal, window)
     if legal.holds is False:
         return "no", "; ".join(legal.because), [], legal.against

@@ -26,7 +26,7 @@ from advisor.contract import (
     Screen,
     Target,
 )
-from advisor.engine.steps import advice
+from advisor.engine.steps import may_help
 from advisor.facts import FACTS
 from advisor.metrics import Estimate, Missing, Quantiles, measure, measured, sure
 from advisor.metrics.capacity import asked_load, load_factor, outage_minutes, outlasts
@@ -201,7 +201,7 @@ def _question(judged: Judged, best: BestStep | None) -> Question | None:
     findings, window, catalogue = judged.judgement.findings, judged.window, judged.catalogue.rules
     skipped, wishes = judged.judgement.skipped, {name for name, fact in FACTS.items() if not fact.origins}
     waiting = [catalogue[one.rule] for one in skipped if one.unknown]
-    helps = {rule.id for rule in waiting if any(step.legal != "no" for step in advice(rule, window))}
+    helps = {rule.id for rule in waiting if may_help(rule, window)}
     rules = [(fact, one.rule) for one in skipped for fact in one.unknown if one.rule in helps or fact in wishes]
     steps = [
         (fact, step.id) for finding in findings for step in finding.steps if step.legal == "if" for fact in step.unknown
