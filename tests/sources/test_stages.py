@@ -431,6 +431,13 @@ def test_a_layout_or_an_end_of_lines_that_is_not_known_is_named(tmp_path: Path, 
     assert ["how its lines look, or end, is not known" in one.reason for one in found.broken] == [True]
 
 
+def test_a_window_that_begins_within_a_line_is_read_on() -> None:
+    line = "09:34:29 INFO [x] org.apache.spark.scheduler.{} - {}\n"
+    text = (line.format("DAGScheduler", "Got job 5 (start at x)") + line.format("DeltaSink", "Wrote 2 files")).encode()
+    read = LogLines(("DAGScheduler", "DeltaSink"), {}).read(Stretch(text, 0, 3, True), len(text), 0)
+    assert [logger for logger, *_ in read] == ["DeltaSink"]
+
+
 def test_a_thread_whose_name_holds_brackets() -> None:
     text = (
         b"09:34:29 [dag-scheduler-event-loop] INFO DAGScheduler: Got job 5\n"

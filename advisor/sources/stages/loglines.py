@@ -125,6 +125,7 @@ class LogLines:
 
     def _pieces(self, text: Buffer, begin: int, end: int) -> Iterator[tuple[Iterable[tuple[int, ...]], int]]:
         """Yield rows (lines before it, its begin, end, its logger's place), and where an unread application begins."""
+        learned = -1
         while begin < end:
             last = min(begin + _PIECE, end)
             if last < end:
@@ -140,6 +141,9 @@ class LogLines:
             names = np.array([int.from_bytes(name, "little") for name in self._names], np.uint64)
             wanted = wanted[np.isin(words[places[wanted]], names)]
             new, begins = _new(text, begin, np.append(starts[wanted], len(piece)), np.append(0, stops[wanted]))
+            if new == learned and not begins:  # as of a line whose beginning was read before
+                new = -1
+            learned = new
             if new >= 0:
                 stops = stops[: np.searchsorted(stops, new - begin) + begins]
                 wanted = wanted[wanted < len(stops)]
