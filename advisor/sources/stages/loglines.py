@@ -125,7 +125,6 @@ class LogLines:
 
     def _pieces(self, text: Buffer, begin: int, end: int) -> Iterator[tuple[Iterable[tuple[int, ...]], int]]:
         """Yield rows (lines before it, its begin, end, its logger's place), and where an unread application begins."""
-        learned = -1
         while begin < end:
             last = min(begin + _PIECE, end)
             if last < end:
@@ -141,9 +140,6 @@ class LogLines:
             names = np.array([int.from_bytes(name, "little") for name in self._names], np.uint64)
             wanted = wanted[np.isin(words[places[wanted]], names)]
             new, begins = _new(text, begin, np.append(starts[wanted], len(piece)), np.append(0, stops[wanted]))
-            if new == learned and not begins:  # as of a line whose beginning was read before
-                new = -1
-            learned = new
             if new >= 0:
                 stops = stops[: np.searchsorted(stops, new - begin) + begins]
                 wanted = wanted[wanted < len(stops)]
@@ -180,11 +176,12 @@ def _new(text: Buffer, begin: int, starts: np.ndarray, stops: np.ndarray) -> tup
 
 
 def _scheduler_lines(text: Buffer, begin: int, end: int) -> Iterator[tuple[int, bytes]]:
-    """Yield (where it begins, the line) for each line that names the scheduler."""
+    """Yield (where it begins, the line) for each line that names the scheduler and begins here."""
     at = text.find(_KNOWN, begin, end)
     while at >= 0:
-        start, stop = max(begin, text.rfind(b"\n", begin, at) + 1), text.find(b"\n", at, end)
-        yield start, bytes(text[start : stop if stop >= 0 else end])
+        start, stop = text.rfind(b"\n", max(0, begin - 1), at) + 1, text.find(b"\n", at, end)
+        if start >= begin:
+            yield start, bytes(text[start : stop if stop >= 0 else end])
         at = text.find(_KNOWN, at + 1, end)
 
 
