@@ -214,8 +214,8 @@ def _with_both_ids(table: pa.Table) -> pa.Table:
 
     Without both it has the query's name there. What several queries or runs may be stays as it is.
     """
-    ids, runs, names = (table[column].cast(pa.string()).combine_chunks() for column in ("id", "run_id", "name"))
-    lost = pc.fill_null(pc.equal(ids, runs), False)
+    ids, runs, names = (table[column].cast(pa.string()) for column in ("id", "run_id", "name"))
+    lost = pc.fill_null(pc.equal(ids, runs), False).combine_chunks()
     if not 0 < lost.true_count < len(table):
         return table
     others = {each: defaultdict[str | None, set[tuple[str, str]]](set) for each in ("run", "id", "name")}
@@ -227,7 +227,7 @@ def _with_both_ids(table: pa.Table) -> pa.Table:
     fits = [next((*own,) for own in (*(others[each][id] for each in others), {(id, id)}) if own) for id in shown]
     pairs = [own[0] if len(own) == 1 else (id, id) for own, id in zip(fits, shown, strict=True)]
     for at, (name, column) in enumerate((("id", ids), ("run_id", runs))):
-        put = pc.replace_with_mask(column, lost, pa.array([pair[at] for pair in pairs], pa.string()))
+        put = pc.replace_with_mask(column.combine_chunks(), lost, pa.array([pair[at] for pair in pairs], pa.string()))
         table = table.set_column(table.column_names.index(name), name, put.cast(table[name].type))
     return table
 
