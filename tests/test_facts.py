@@ -397,6 +397,15 @@ class TestTrigger:
         assert told(6500) == Known(15000, "inferred")
         assert told(9541) is None
 
+    @pytest.mark.parametrize(("off", "told"), [(0, Known(5000, "inferred")), (150, None)])
+    def test_three_waits_behind_late_batches_show_an_interval_if_all_end_on_its_grid(
+        self, off: int, told: Known | None
+    ) -> None:
+        gaps, lengths = [0, 5604, 5604, 5604, 5600, 7590, 4999 + off, 5001, 4998], [5600] * 4 + [4300] * 5
+        first = int(starts(gaps, lengths)["timestamp"][0].as_py().timestamp() * 1000)
+        found = computed(starts(gaps, lengths, -(first % 5000)))
+        assert found.get("trigger_interval_ms") == told
+
     @pytest.mark.parametrize(
         ("start", "since", "interval"),
         [

@@ -25,8 +25,8 @@ _PAUSES: Final = 2
 """AvailableNow starts each batch as soon as the one before is done."""
 _AT_A_BLOW: Final = ("rate", "rate_micro_batch")
 """Sources that give all that AvailableNow asks for in one batch (tried on Spark 4.3.0)."""
-_WAITS: Final = 10
-"""How many starts after a wait are needed before their alignment means something."""
+_WAITS, _FEWEST_WAITS = 10, 3
+"""How many starts after a wait are needed before their alignment means something; fewer must all lie on one grid."""
 _ALIGNED_SHARE: Final = 0.9
 LATE_MS: Final = 20
 """How late after its time a batch may start and still count as aligned."""
@@ -135,7 +135,10 @@ def infer_trigger(executed: Columns) -> dict[str, Known]:
         return _every(interval, "progress" if since >= interval / 2 else "inferred")
     if _polls_at_once(paced) or (len(steps) >= _WAITS and since < LATE_MS):
         return {"trigger": Known("unspecified", "progress")}
-    return _AT_ONCE if _each_at_once(durations, pauses) else _by_rates(executed, paced)
+    if found := _AT_ONCE if _each_at_once(durations, pauses) else _by_rates(executed, paced):
+        return found
+    few = None if since <= 5 * LATE_MS else _interval_of(starts, pauses, paced.steps[known][1:], since, few=True)
+    return _every(few, "inferred") if few else {}
 
 
 _AT_ONCE: Final = {"trigger": Known("unspecified", "inferred")}
@@ -145,14 +148,17 @@ def _every(interval: int, origin: str) -> dict[str, Known]:
     return {"trigger": Known("processing_time", origin), "trigger_interval_ms": Known(interval, origin)}
 
 
-def _interval_of(starts: np.ndarray, pauses: np.ndarray, steps: np.ndarray, since_trigger: float) -> int | None:
+def _interval_of(
+    starts: np.ndarray, pauses: np.ndarray, steps: np.ndarray, since_trigger: float, few: bool = False
+) -> int | None:
     """The longest interval at whose multiples nearly all starts after a wait lie, and that most waits do not exceed.
 
     It is a usual one, or the usual step between starts or triggers, rounded to what a person writes. Behind a batch
     that outlasts it, the next one waits for no multiple, unless the trigger before, by `steps`, is one interval away.
     """
     waited = pauses > LATE_MS
-    if waited.sum() < _WAITS:
+    needed, share, least = (_FEWEST_WAITS, 1.0, _SHORTEST_BY_RATE_MS) if few else (_WAITS, _ALIGNED_SHARE, 5 * LATE_MS)
+    if waited.sum() < needed:
         return None
     begun, ended = starts[:-1][waited], (starts[1:] - pauses)[waited]
     after, usual = starts[1:][waited], middle(np.diff(starts)[waited])
@@ -161,14 +167,14 @@ def _interval_of(starts: np.ndarray, pauses: np.ndarray, steps: np.ndarray, sinc
     likely = (usual, usual if np.isnan(since_trigger) else since_trigger)
     possible = {*USUAL_MS, *(round(int(step) / unit) * unit for step in likely for unit in (10, 50, 100, 500, 1000))}
     for each in sorted(possible, reverse=True):
-        if each < max(shortest, 5 * LATE_MS):
+        if each < max(shortest, least):
             return None
         polled = np.abs(steps - each) <= LATE_MS
         in_time = (begun // each == ended // each) | polled
-        if in_time.sum() < _WAITS:
+        if in_time.sum() < needed:
             continue
         aligned, short = after % each < LATE_MS, (waits <= each) | polled
-        if aligned[in_time].mean() >= _ALIGNED_SHARE and short[in_time].mean() >= 0.5:
+        if aligned[in_time].mean() >= share and short[in_time].mean() >= 0.5:
             return each
     return None
 

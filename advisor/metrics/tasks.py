@@ -37,6 +37,7 @@ LEAST_MS = 20.0  # by which a stage or a task is longer, or it is noise
 SMALL_TASK_MS = 100.0  # so long a task takes at least for it to be worth its start
 _OPTIMIZES = "Optimizing "
 _MATCHING = (f"{MERGE} - scanning files", f"{MERGE} - writing new files for only inserts")
+_REWRITTEN = re.compile(rf"{MERGE} - Rewriting (\d{{1,9}}) file")
 _TIMERS = 0.9
 """What may be relied on of tasks that ran at once by their times: an attempt that was made again counts twice."""
 
@@ -666,6 +667,13 @@ def merge_scan_ms(window: Window) -> np.ndarray | Missing:
     looks = np.array([any(words in (text or "") for words in _MATCHING) for text in window.stages["what"]], bool)
     looks &= ~of_kind(window, "result", "table_log")
     return above_zero(needed(per_batch(window, window.stages["wall_ms"], looks)))
+
+
+@stage_metric("count", "count", label="files that a MERGE writes again")
+def merge_rewritten_files(window: Window) -> np.ndarray:
+    """Files of its table in which a MERGE found matches, by Delta's own description of its jobs."""
+    found = [_REWRITTEN.search(text or "") for text in window.stages["what"]]
+    return most(window, np.array([float(each[1]) if each else np.nan for each in found]))
 
 
 @window_metric("ms", phases=("add_batch_ms",), label="the table log's longest jobs")

@@ -163,7 +163,10 @@ def closest(query: QueryEntry) -> list[str]:
 
 
 def latency(query: QueryEntry) -> str:
-    """Return `p50 218 ms   p99 536 ms   → about 160 ms (p50) with the step`, or why there is none."""
+    """Return `p50 218 ms   p99 536 ms   → about 160 ms (p50) with the step`, or why there is none.
+
+    Behind a backlog it is the latency of a record that comes now: those that are read now came earlier.
+    """
     found = query.metric("record_latency_ms")
     if found.p50 is None:
         return not_known(found)
@@ -171,7 +174,8 @@ def latency(query: QueryEntry) -> str:
     if query.value("trigger") == "real_time":  # of one batch, too, the events hold both
         spread = f"p50 {text.ms(found.p50)}   p99 {text.ms(found.p99)}"
     moving = _moving(query.trend.record_latency_ms, text.ms, rising="getting longer", falling="getting shorter")
-    now = f"{at_least(query)}{spread}{moving}"
+    waits = " (a record that comes now)" * ((query.metric("backlog_wait_ms").low or 0) > 0)
+    now = f"{at_least(query)}{spread}{moving}{waits}"
     then = _with_the_step(query)
     return f"{now}   → {then}" if then else now
 

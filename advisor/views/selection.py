@@ -71,7 +71,7 @@ def selection(query: QueryEntry, earlier: int = 0, everything: bool = False) -> 
 
 def unknown_facts(step: Advice) -> list[str]:
     """The facts that a step with the answer `if` waits for, those that a user can give."""
-    return [name for name in step.unknown if name in FACTS] if step.legal == "if" else []
+    return [name for name in step.unknown if name in FACTS and FACTS[name].settable] if step.legal == "if" else []
 
 
 def setting(name: str) -> str:
