@@ -9,9 +9,10 @@ import os
 import re
 import stat
 import zipfile
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote
@@ -37,7 +38,8 @@ _PORT = re.compile(r"[\w.-]{1,253}:\d{1,5}(?:/.*)?")
 """A host and a port that somebody wrote without http."""
 _KIND = re.compile(r"(?<=[?&])credential_kind=\w+")
 """Azure: which of the environment's credentials are used; no credential itself."""
-_ROLLING = re.compile(r"(?:^|/)(eventlog_v2_[^/]+)/events_(\d+)_[^/]*$")
+_ROLLING = re.compile(r"(?:^|/)(eventlog_v2_[^/]+)/events_(\d{1,18})_[^/]*$")
+_COMPACTED = ".compact"
 _PACKED = re.compile(r"\.(?:gz|gzip|zst|zstd|lz4)$")
 _ROTATED = re.compile(
     r"(?:[._-]\d{4}-?\d\d-?\d\d(?:[T_-]?\d\d)?(?:[_-]\d\d)?|\.\d{1,4}|-active|\.inprogress)(\.(?:log|txt|out|err))?$"
@@ -145,7 +147,20 @@ def _in_folder(place: str) -> list[Input]:
     files = [*islice(_walk(place, closed.append), MOST_FILES + 1)]
     _refuse_many(place, files)
     unlisted = [Input(str(one.filename), str(one.filename), False, why(one)) for one in closed]
-    return [*unlisted, *(one for file in in_order(files) for one in _in_directory(file))]
+    return [*unlisted, *_lost_parts(files), *(one for file in in_order(files) for one in _in_directory(file))]
+
+
+def _lost_parts(files: Iterable[str]) -> Iterator[Input]:
+    """What rolling event logs lack between their first file, or the one into which Spark compacted it, and the last."""
+    numbers, first = defaultdict[str, set[int]](set), dict[str, int]()
+    for file in files:
+        if found := _ROLLING.search(file):
+            numbers[log := file[: found.end(1)]].add(number := int(found[2]))
+            first[log] = max(first.get(log, 1), number if file.endswith(_COMPACTED) else 1)
+    for log, there in numbers.items():
+        lost = next(number for number in count(first[log]) if number not in there)
+        if lost < max(there):
+            yield Input(log, log, False, f"its file events_{lost} is missing, and with it what it says")
 
 
 def _in_directory(file: str) -> list[Input]:

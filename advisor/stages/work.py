@@ -46,8 +46,9 @@ class Work:
 
     def has(self, time: float, executor: str, cores: int) -> None:
         """An executor has so many cores from this time on, none when it is gone."""
+        before = self._cores_since[-1][1] if self._cores_since else 0
+        self._cores_since.append((time, before + cores - self._cores.get(executor, 0)))
         self._cores[executor] = cores
-        self._cores_since.append((time, sum(self._cores.values())))
 
     def slots(self, time: float) -> int | None:
         """Task slots of the executors that were there at this time; None where none was named."""

@@ -199,6 +199,9 @@ def _brief(query: QueryEntry, step: Advice) -> Iterator[tuple[str, str]]:
 def _others(chosen: Selection) -> Iterator[tuple[int, str, str, list[str]]]:
     """Yield other steps, those that are not for this query, and what to ask: rank, label, words, steps."""
     query, screen = chosen.query, chosen.query.screen
+    for each in query.conflicts:
+        if any(value.origin == "user" for value in each.values):
+            yield _MUST, "CONFLICT", wording.conflict(each), []
     also = [one for one in zip(screen.also, chosen.also, strict=False) if one[0].step not in _on_the_way(query)]
     for nth, (named, step) in enumerate(also):
         rank = _MUST if named.cheap and not nth and not screen.target else _ranked(_ALSO, nth)

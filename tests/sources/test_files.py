@@ -268,6 +268,11 @@ def test_a_rolling_event_log_is_one_log_in_order(tmp_path: Path) -> None:
     found = files.read([tmp_path])
     assert found.events == 3
     assert set(found.batches["log"].to_pylist()) == {str(tmp_path / "eventlog_v2_app-1")}
+    assert not found.broken
+    (tmp_path / "eventlog_v2_app-1/events_1_app-1.zstd").unlink()
+    assert [one.reason[:30] for one in files.read([tmp_path]).broken] == ["its file events_1 is missing, "]
+    written(tmp_path, b"", "eventlog_v2_app-1/events_1_app-1.zstd.compact")
+    assert not files.read([tmp_path]).broken
 
 
 @pytest.mark.parametrize(

@@ -486,6 +486,21 @@ def test_of_a_driver_log_and_an_event_log_in_one_file_the_second_is_named(
     ] == [(True, True)] * (EVENT_LOG in logs)
 
 
+WRITTEN_AGAIN: dict[str, Callable[[str], str]] = {
+    "behind a time": "2026-11-28T10:00:00Z {}".format,
+    "by docker": lambda line: json.dumps({"log": line + "\n"}),
+    "with blanks": lambda line: json.dumps(json.loads(line)),
+}
+
+
+@pytest.mark.parametrize("form", WRITTEN_AGAIN.values(), ids=WRITTEN_AGAIN)
+def test_an_event_log_that_was_written_again_is_named(tmp_path: Path, form: Callable[[str], str]) -> None:
+    (tmp_path / "log").write_text("\n".join(map(form, unpacked(EVENT_LOG).decode().splitlines())))
+    found = files.read([tmp_path], stages=True)
+    assert len(found.batches) and not len(found.inside["stages"])
+    assert ["was written again or wrapped" in one.reason for one in found.broken] == [True]
+
+
 def test_a_driver_log_that_holds_an_event_of_an_event_log_stays_one(tmp_path: Path) -> None:
     text = unpacked(COUNTED)
     first = text.index(b"\n") + 1

@@ -18,8 +18,13 @@ from advisor.stages import Rows, Work
 
 _PIECE = 2048
 """So many jobs and stages of a log are held before those that are over become rows."""
-_OTHER = {False: b'\n{"Event":"SparkListener', True: b"made progress: {"}  # by whether the log is an event log
+_OTHER = {False: b"SparkListenerJobStart", True: b"made progress: {"}  # by whether the log is an event log
+_LINE = b'\n{"Event":"'
 _MIXED = "a driver's log and an event log in one file: jobs and settings are read of the first alone; divide it"
+_REWRITTEN = (
+    "the lines of an event log that was written again or wrapped: its jobs, stages and settings are left out; give "
+    "it as Spark wrote it"
+)
 _STRANGE = "its jobs, stages and tasks are left out: how its lines look, or end, is not known; %c{1}: %m%n is read"
 
 
@@ -59,9 +64,9 @@ class StageTables:
         if key not in self._logs:
             self._logs[key] = _Log(log, format.stages(log), _PIECE)
         one = self._logs[key]
-        at = find(window.buffer, _OTHER[bool(format.tells)], window.begin)
-        if at >= 0 and not any((each.file, each.reason) == (harvest.file, _MIXED) for each in self.broken):
-            self.broken.append(Broken(harvest.file, window.base + at, 0, _MIXED))
+        at, reason = self._other(window, bool(format.tells))
+        if at >= 0 and not any((each.file, each.reason) == (harvest.file, reason) for each in self.broken):
+            self.broken.append(Broken(harvest.file, window.base + at, 0, reason))
         if log not in self._lost:
             try:
                 one.reader.read(window, resume, harvest.file)
@@ -69,6 +74,16 @@ class StageTables:
                     self._put(one, harvest.so_far())
             except Exception as error:
                 self._lose(log, harvest.file, window.base, error)
+
+    @staticmethod
+    def _other(window: Stretch, is_event_log: bool) -> tuple[int, str]:
+        """Return (where lines of the other kind of log begin, what is said of them); -1 without any."""
+        buffer, words = window.buffer, _OTHER[is_event_log]
+        at = find(buffer, words, window.begin)
+        if at < 0 or is_event_log or buffer[at - len(_LINE) : at] == _LINE:
+            return at, _MIXED
+        quoted = buffer[at + len(words) : at + len(words) + 1] in (b'"', b"\\")
+        return at if quoted else -1, _REWRITTEN
 
     def _put(self, one: _Log, all: pa.Table) -> None:
         events = one.events(all)
