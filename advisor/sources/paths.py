@@ -80,7 +80,7 @@ def refuse_missing(paths: Iterable[str]) -> None:
     """InputError for the first path of this machine where there is nothing."""
     for path in paths:
         if not is_url(path):
-            _matches(mounted(path))
+            _matches(mounted(local(path)))
 
 
 def is_url(path: str) -> bool:
@@ -126,7 +126,7 @@ def _expand(path: str) -> list[Input]:
         return [Input(STDIN, STDIN, True)]
     if is_url(path):
         return _expand_url(path)
-    matches = _matches(mounted(path))
+    matches = _matches(mounted(local(path)))
     if matches != [path]:
         return [one for match in matches for one in _expand(match)]
     if os.path.isdir(path):  # noqa: PTH112 - false, where Path raises
@@ -215,10 +215,8 @@ def special(path: str) -> str:
 
 
 def mounted(path: str) -> str:
-    """Where a path as Spark prints it lies on this machine: Databricks shows those of DBFS to programs."""
-    if path.startswith("dbfs:/"):
-        return "/dbfs/" + path.removeprefix("dbfs:/").lstrip("/")
-    return path if is_url(path) else local(path)
+    """Where Databricks shows a path of DBFS to programs."""
+    return "/dbfs/" + path.removeprefix("dbfs:/").lstrip("/") if path.startswith("dbfs:/") else path
 
 
 def _matches(path: str) -> list[str]:
