@@ -55,7 +55,11 @@ def settle(
     moved: dict[int, float] = {}
     for event, members in by_batch.values():
         moved |= {id(job): _zone(_ended(job), event, *zones.get(event.batch, last)) for job in members}
-        own = [job for job in members if not work.clock or _ended(job) + moved[id(job)] > event.begin - CLOCKS_MS]
+        if work.clock:
+            own = [job for job in members if _ended(job) + moved[id(job)] > event.begin - CLOCKS_MS]
+        else:  # a file source lists the files that it read before a restart in a job before the first batch
+            longest = event.end - event.begin if events.is_first(event) and event.end > event.begin else inf
+            own = [job for job in members if _ended(job) - job.start <= longest]
         for job in own:
             job.batch = event.batch
         _settle_batch(event, own)
@@ -240,6 +244,10 @@ class Events:
             return None
         coming = self.all[at]
         return coming if self._only(coming, place) else None
+
+    def is_first(self, event: Event) -> bool:
+        """Whether it is the first event of its run in this log."""
+        return self._reach[event.batch.run_id][0] == event.place
 
     def _by_name(self, letters: int) -> dict[Named, list[Event]]:
         """The events by so many first letters of their query's id and the number of their batch."""
