@@ -6,6 +6,7 @@ import re
 import reprlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any
 
@@ -111,7 +112,7 @@ def check(written: Sequence[Written]) -> list[Problem]:
         for each in written
         for key, text in (*_file(each), *_content(each.content, rules, steps))
     ]
-    return problems + list(_twice(written))
+    return [*problems, *_twice(written), *_circle(written)]
 
 
 def steps_of(content: WrittenRule | SharedStep) -> list[tuple[str, WrittenStep]]:
@@ -119,6 +120,17 @@ def steps_of(content: WrittenRule | SharedStep) -> list[tuple[str, WrittenStep]]
     if isinstance(content, SharedStep):
         return [("", content)]
     return [(f"steps.{n}.", step) for n, step in enumerate(content.steps) if isinstance(step, WrittenStep)]
+
+
+def _circle(written: Iterable[Written]) -> Iterator[Problem]:
+    """Yield that rules explain each other in a circle: each of their findings would be folded under another one."""
+    rules = [(each.content, each.file) for each in written if isinstance(each.content, WrittenRule)]
+    try:
+        TopologicalSorter({rule.id: rule.explains for rule, _ in rules}).prepare()
+    except CycleError as error:
+        circle = error.args[1]
+        file = next(file for rule, file in rules if rule.id == circle[0])
+        yield Problem(file, "explains", f"a circle: {' <- '.join(circle)}")
 
 
 def _twice(written: Iterable[Written]) -> Iterator[Problem]:
