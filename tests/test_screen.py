@@ -125,9 +125,10 @@ def test_a_query_that_does_not_keep_up_is_told_what_is_gravest_of_its_batches() 
 
 def test_a_fact_that_its_batches_contradict_is_on_the_first_screen() -> None:
     rows = [CALM | {"operators": [BIG_STATE]}] * 12
-    for wanted, count in (({"stateful": False}, 1), ({"stateful": True}, 0)):
-        seen = reported(load(None), events(rows, interval_ms=30_000), asked=Asked(wishes=Wanted(wanted)))
-        assert report_as_text(seen.typed).count("\nCONFLICT  stateful: ") == count
+    wrong: list[dict[str, Any]] = [{"stateful": False}, {"trigger": "continuous"}, {"trigger": "once"}]
+    for wanted in (*wrong, {"stateful": True}, {"trigger": "unspecified"}):
+        seen = reported(load(None), events(rows, interval_ms=3_337), asked=Asked(wishes=Wanted(wanted)))
+        assert ("\nCONFLICT  " in report_as_text(seen.typed)) == (wanted in wrong)
 
 
 def test_an_interval_that_nobody_needs_is_a_loss_and_a_wanted_one_is_none() -> None:

@@ -142,6 +142,11 @@ def _conflicts(candidates: Candidates, taken: Mapping[str, Known]) -> Iterator[C
         values = tuple(FactEntry(value=told[origin], origin=origin) for origin in ORIGINS if origin in told)
         if any(_contradicts(name, known, one) and not same_value(fact, known.value, one.value) for one in values):
             yield Conflict(fact=name, values=values, taken=known.value)
+    trigger, kinds = taken.get("trigger"), taken.get("trigger_one_of")
+    seen = not {"user", "inferred"}.issuperset(candidates.get("trigger", ()))
+    if trigger and kinds and trigger.origin == "user" and not seen and trigger.value not in kinds.value:
+        said, shown = FactEntry(trigger.value, "user"), FactEntry(" or ".join(kinds.value), kinds.origin)
+        yield Conflict(fact="trigger", values=(said, shown), taken=trigger.value)
 
 
 def _contradicts(name: str, known: Known, other: FactEntry) -> bool:
