@@ -101,7 +101,7 @@ class Rows:
         found = {}
         for name, pieces in self._tables.items():
             table = pa.concat_tables(pieces)
-            table = _in_order(table, logs) if self._pieces > 1 else table
+            table = _first_copies(_in_order(table, logs) if self._pieces > 1 else table)
             found[name] = best(table.drop_columns([_BEGUN]), name)
         return found
 
@@ -115,6 +115,17 @@ class Rows:
 def _placed(table: pa.Table, insides: Sequence[Inside]) -> pa.Table:
     """The table with _BEGUN, of the batch of each row."""
     return table.append_column(_BEGUN, pa.array([inside.jobs[0].nth for inside in insides], pa.int64()))
+
+
+def _first_copies(table: pa.Table) -> pa.Table:
+    """The rows without those of a batch that its log holds again, as where files of one log overlap."""
+    keys = [pc.fill_null(table[name].cast(pa.string()), "") for name in ("log", "origin", "id", "run_id", "batch_id")]
+    batch = pc.binary_join_element_wise(*keys, " ").combine_chunks().dictionary_encode().indices.to_numpy()
+    begun = table[_BEGUN].to_numpy()
+    first = np.full(len(table), np.iinfo(np.int64).max)
+    np.minimum.at(first, batch, begun)
+    kept = begun == first[batch]
+    return table if kept.all() else table.filter(pa.array(kept))
 
 
 def _in_order(table: pa.Table, logs: Sequence[str]) -> pa.Table:

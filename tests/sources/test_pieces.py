@@ -96,12 +96,13 @@ def test_of_an_application_that_is_over_nothing_holds_the_next_one(tmp_path: Pat
     assert len(stages) == 2 * 83  # of the batch without an event there is a stage
 
 
-def test_a_log_that_holds_its_lines_twice_tells_them_once(tmp_path: Path) -> None:
-    text = gzip.decompress(ONE_QUERY["event log"].read_bytes())
+@pytest.mark.parametrize("kind", ONE_QUERY)
+def test_a_log_that_holds_its_lines_twice_tells_them_once(tmp_path: Path, kind: str) -> None:
+    text = gzip.decompress(ONE_QUERY[kind].read_bytes())
     (tmp_path / "log").write_bytes(text + text)
-    once = whole(ONE_QUERY["event log"])
-    twice = in_pieces(tmp_path / "log", 1 << 16, FEW)
-    assert [len(table) for table in twice] == [len(table) for table in once]
+    once = whole(ONE_QUERY[kind])
+    for twice in (in_pieces(tmp_path / "log", 1 << 16, FEW), tables(tmp_path / "log")):
+        assert [len(table) for table in twice] == [len(table) for table in once]
 
 
 def test_data_that_left_a_cache_is_forgotten() -> None:
