@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -218,14 +217,17 @@ def _with_both_ids(table: pa.Table) -> pa.Table:
     lost = pc.fill_null(pc.equal(ids, runs), False).combine_chunks()
     if not 0 < lost.true_count < len(table):
         return table
-    others = {each: defaultdict[str | None, set[tuple[str, str]]](set) for each in ("run", "id", "name")}
-    known = pa.table([ids, runs, names], ["id", "run", "name"]).filter(pc.invert(lost))
+    by: tuple[dict[str | None, set[tuple[str, str]]], ...] = ({}, {}, {})
+    known = pa.table([runs, ids, names], ["run", "id", "name"]).filter(pc.invert(lost))
     for row in known.group_by(known.column_names).aggregate([]).to_pylist():
-        for each, found in others.items():
-            found[row[each]].add((row["id"], row["run"]))
-    shown = ids.filter(lost).to_pylist()
-    fits = [next((*own,) for own in (*(others[each][id] for each in others), {(id, id)}) if own) for id in shown]
-    pairs = [own[0] if len(own) == 1 else (id, id) for own, id in zip(fits, shown, strict=True)]
+        for found, name in zip(by, known.column_names, strict=True):
+            found.setdefault(row[name], set()).add((row["id"], row["run"]))
+
+    def both(shown: str) -> tuple[str, str]:
+        own = next((found[shown] for found in by if shown in found), set[tuple[str, str]]())
+        return next(iter(own)) if len(own) == 1 else (shown, shown)
+
+    pairs = list(map(both, ids.filter(lost).to_pylist()))
     for at, (name, column) in enumerate((("id", ids), ("run_id", runs))):
         put = pc.replace_with_mask(column.combine_chunks(), lost, pa.array([pair[at] for pair in pairs], pa.string()))
         table = table.set_column(table.column_names.index(name), name, put.cast(table[name].type))

@@ -95,6 +95,7 @@ def _kept(step: Step, window: Window) -> _Legality | None:
 
 
 def _legality(step: Step, window: Window, meant: Verdict) -> _Legality:
+    """Return whether Spark would take a step that `meant` says is for this query, or may be."""
     legal = ask_all(step.legal, window)
     if legal.holds is False:
         return "no", "; ".join(legal.because), [], legal.against

@@ -143,8 +143,8 @@ def _conflicts(candidates: Candidates, taken: Mapping[str, Known]) -> Iterator[C
         if any(_contradicts(name, known, one) and not same_value(fact, known.value, one.value) for one in values):
             yield Conflict(fact=name, values=values, taken=known.value)
     trigger, kinds = taken.get("trigger"), taken.get("trigger_one_of")
-    seen = not {"user", "inferred"}.issuperset(candidates.get("trigger", ()))
-    if trigger and kinds and trigger.origin == "user" and not seen and trigger.value not in kinds.value:
+    unseen = {"user", "inferred"}.issuperset(candidates.get("trigger", ()))  # with one that was seen it conflicts above
+    if trigger and kinds and trigger.origin == "user" and unseen and trigger.value not in kinds.value:
         said, shown = FactEntry(trigger.value, "user"), FactEntry(" or ".join(kinds.value), kinds.origin)
         yield Conflict(fact="trigger", values=(said, shown), taken=trigger.value)
 

@@ -59,7 +59,7 @@ def settle(
             own = [job for job in members if _ended(job) + moved[id(job)] > event.begin - CLOCKS_MS]
         else:  # a file source lists the files that it read before a restart in a job before the first batch
             longest = event.end - event.begin if events.is_first(event) and event.end > event.begin else inf
-            own = [job for job in members if _ended(job) - job.start <= longest]
+            own = [job for job in members if _ended(job) - job.start <= longest + CLOCKS_MS]
         for job in own:
             job.batch = event.batch
         _settle_batch(event, own)
