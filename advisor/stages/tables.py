@@ -119,8 +119,10 @@ def _placed(table: pa.Table, insides: Sequence[Inside]) -> pa.Table:
 
 def _first_copies(table: pa.Table) -> pa.Table:
     """The rows without those of a batch that its log holds again, as where files of one log overlap."""
-    keys = [pc.fill_null(table[name].cast(pa.string()), "") for name in ("log", "origin", "id", "run_id", "batch_id")]
-    batch = pc.binary_join_element_wise(*keys, " ").combine_chunks().dictionary_encode().indices.to_numpy()
+    batch = np.zeros(len(table), np.int64)
+    for name in ("log", "origin", "id", "run_id", "batch_id"):
+        coded = table[name].combine_chunks().dictionary_encode(null_encoding="encode")
+        batch = np.unique(batch * len(coded.dictionary) + np.asarray(coded.indices), return_inverse=True)[1]
     begun = table[_BEGUN].to_numpy()
     first = np.full(len(table), np.iinfo(np.int64).max)
     np.minimum.at(first, batch, begun)
