@@ -7,7 +7,7 @@ import json
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import accumulate
 from typing import Any, NamedTuple
@@ -53,7 +53,8 @@ IN_PART = "an export, which only analyze reads as a whole: batches may be missin
 _LONGEST_LINE = 32 << 20
 _MOST_HELD = 10_000
 """Lines of a container that may stand behind the beginning of an event without its end."""
-_CRI = re.compile(rb"\S{19,40} std(?:out|err) ([FP]) ")
+_CRI = re.compile(rb"\S{19,40} (std(?:out|err)) ([FP]) ")
+"""Before a line: its stream, and whether it is whole or ends there, or goes on in the next one of its stream."""
 
 
 class Unwrapped(NamedTuple):
@@ -79,17 +80,30 @@ def unwrapped(buffer: Buffer, begin: int, end: int, at: int = -1, cri: bool = Tr
     else:
         return None
     lines = bytes(buffer[begin:end]).splitlines(keepends=True)
-    texts = [_text(line) for line in lines]
+    texts, places = zip(*_in_whole(lines, begin), strict=True)
     starts = list(accumulate(map(len, texts[:-1]), initial=0))
-    places = list(accumulate(map(len, lines[:-1]), initial=begin))
-    return Unwrapped(b"".join(texts), starts, places)
+    return Unwrapped(b"".join(texts), starts, list(places))
+
+
+def _in_whole(lines: Iterable[bytes], begin: int) -> Iterator[tuple[bytes, int]]:
+    """Yield what each line held, and where in the window it stands; pieces of a line together, by their stream."""
+    held = defaultdict[bytes, list[tuple[bytes, int]]](list)
+    for line in lines:
+        cri = _CRI.match(line)
+        stream = cri[1] if cri else b""
+        held[stream].append((_text(line), begin))
+        begin += len(line)
+        if not cri or cri[2] == b"F":
+            yield from held.pop(stream)
+    for rest in held.values():
+        yield from rest
 
 
 def _text(line: bytes) -> bytes:
     """What one line held; a line of another form stays as it is."""
     cri = _CRI.match(line)
     if cri:
-        return line[cri.end() :] if cri[1] == b"F" else line[cri.end() :].rstrip(b"\r\n")
+        return line[cri.end() :] if cri[2] == b"F" else line[cri.end() :].rstrip(b"\r\n")
     found = _of_json(line)
     return line if found is None else found
 

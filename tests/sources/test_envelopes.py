@@ -138,6 +138,15 @@ def test_lines_that_are_not_all_in_envelopes_are_taken_out(wrap: Callable[[str],
     assert found.text.decode() == "".join(lines)
 
 
+def test_pieces_of_a_line_are_joined_within_their_stream(tmp_path: Path) -> None:
+    row = {"triggerExecution": 300, "addBatch": 200}
+    lines = [f"made progress: {json.dumps(event(number, 1000 * number, 1000, row))}" for number in range(3)]
+    pieces = [[f"stderr P {line[:99]}", "stdout F between", f"stderr F {line[99:]}"] for line in lines]
+    text = "".join(f"{WHEN} {piece}\n" for each in pieces for piece in each)
+    (tmp_path / "driver.log").write_text(text)
+    assert advisor.read_progress(tmp_path / "driver.log")["partial"].tolist() == [None] * 3
+
+
 def test_an_event_before_a_log_is_no_export() -> None:
     begins = json.dumps(event(0, 0, 0, {}), indent=2)
     assert not is_export(f"{begins}\n{TEXT * 9}".encode())
