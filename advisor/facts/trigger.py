@@ -282,7 +282,8 @@ def _interval_by_wait(placed: _Paced) -> int | None:
     have waited, or one most of the interval. So it must where several intervals fit, as at a full minute: most of the
     least. Starts cut to seconds say nothing.
     """
-    whole = {round(step, -3) for step in placed.steps.tolist() if abs(step - round(step, -3)) <= _OFF_BY_MS}
+    few = placed.steps[:_WAITS].tolist()
+    whole = {round(step, -3) for step in few if abs(step - round(step, -3)) <= _OFF_BY_MS}
     long = sorted(each for each in {*USUAL_MS, *map(int, whole)} if each >= _SHORTEST_BY_WAIT_MS)
     fitting = {each: waits for each in long if len(waits := _waits(placed, each))}
     if not fitting or whole_seconds(placed.starts):
