@@ -15,8 +15,8 @@ MOST_FILES, MANY_FILES = 200.0, 20.0
 """Of a task: spark.shuffle.sort.bypassMergeThreshold, above which it writes one file for all; files worth a look."""
 SLOW_WRITE_MS, SLOW_WRITE, BYTES_PER_MS = 5.0, 0.02, 100_000.0
 """Of a task: the time to write to a shuffle, beyond what its bytes take, from which it is slow; as a share."""
-LONGER = 12.0
-"""Times the tasks' own write time by which files were seen to lengthen a stage: 4 to 12 times."""
+LEAST_LONGER, LONGER = 4.0, 12.0
+"""Times the tasks' own write time by which files were seen to lengthen a stage: the least though they also compute."""
 NO_WRITE_TIME = Missing("nothing shows how long the tasks write to shuffles")
 JOINED = Missing("the partitions of the shuffle were joined before a stage showed how many there are")
 SLOWER = 2.0  # a straggler takes at least so many times as long as the other tasks of its stage
@@ -48,9 +48,9 @@ def shuffle_files_ms(window: Window) -> np.ndarray | Missing:
     """What stages take, at most, for writing their shuffle as a file per partition.
 
     If the log has the write time, these are stages that write more slowly than a disk does, and no more than 12 times
-    that, nor more than their tasks do not compute: opening and deleting files does not count as writing. Shuffles that
-    are set to few partitions have few files. Otherwise they are whole stages whose next stage has many tasks. Fewer
-    tasks there prove nothing: adaptive execution joins partitions after they are written.
+    that, nor more than their tasks do not compute, or four times that: opening and deleting files does not count as
+    writing. Shuffles that are set to few partitions have few files. Otherwise they are whole stages whose next stage
+    has many tasks. Fewer tasks there prove nothing: adaptive execution joins partitions after they are written.
     """
     of, stages, readers = spread(window), window.stages, _tasks_of_reader(window)
     writes, bytes_written = stages["shuffle_write_ms"], zero_filled(stages["shuffle_write_bytes"])
@@ -62,7 +62,7 @@ def shuffle_files_ms(window: Window) -> np.ndarray | Missing:
     set_to = max(window.facts.number("shuffle_partitions") or MANY_FILES, window.facts.number("repartitioned_to") or 0)
     by_time = (set_to >= MANY_FILES) & (beyond >= SLOW_WRITE_MS * of.tasks) & (writes >= SLOW_WRITE * of.total)
     by_count = (readers >= MANY_FILES) & (readers <= MOST_FILES)
-    waits = np.maximum(stages["run_ms"] - stages["cpu_ms"], writes)
+    waits = np.maximum(stages["run_ms"] - stages["cpu_ms"], LEAST_LONGER * writes)  # files take processors, too
     longer = np.fmin(stages["wall_ms"], np.fmin(LONGER * writes, waits) / of.at_once)
     return per_batch(window, longer, feeds & np.where(seen, by_time, by_count))
 
