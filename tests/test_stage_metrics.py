@@ -181,7 +181,7 @@ READER = {"kind": "result", "last": True, "slots": 2, "wall_ms": 20.0, "task_ms"
         (MAP | {"shuffle_write_ms": 40.0}, 1, 110, True),  # all of a stage that has little else to do
         (MAP | {"shuffle_write_ms": 12.0}, 1, 72, True),  # 12 x what writing took, on two slots
         (MAP | {"shuffle_write_ms": 12.0, "run_ms": 180.0, "cpu_ms": 100.0}, 1, 40, True),  # it computes, too
-        (MAP | {"shuffle_write_ms": 12.0, "run_ms": 180.0, "cpu_ms": 175.0}, 1, 24, True),  # files, too, take processors
+        (MAP | {"shuffle_write_ms": 12.0, "run_ms": 180.0, "cpu_ms": 175.0}, 1, 24, True),  # as files do
         (MAP | {"shuffle_write_ms": 4.0}, 200, 0, True),  # written quickly
         (MAP | {"shuffle_write_ms": 40.0, "shuffle_write_bytes": 90_000_000}, 1, 0, True),  # many bytes
         (MAP | {"shuffle_write_ms": 26.0, "shuffle_write_bytes": 16_800_000}, 1, 0, True),  # as fast as a disk
