@@ -37,11 +37,12 @@ def inside(window: Window) -> InsideBatch | None:
     if not shown.any():
         return None
     parts = {name: ms for name, values in columns.items() if not np.isnan(ms := mean(values[shown]))}
-    if sum(parts.values()) > _ALIKE * (sure(window, "add_batch_ms") or np.inf):
+    together_ms = sum(parts.values())
+    if together_ms > _ALIKE * (sure(window, "add_batch_ms") or np.inf):
         return None
     entries = tuple(_part(window, shown, name, round(ms, 1)) for name, ms in parts.items() if ms >= _FEWEST_MS)
     return InsideBatch(
-        ms=round(sum(parts.values()), 1),
+        ms=round(together_ms, 1),
         batches=int(shown.sum()),
         parts=entries,
         **{name: round(float(window.batches[name][shown].mean()), 1) for name in ("jobs", "stages", "tasks")},

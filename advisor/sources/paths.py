@@ -80,7 +80,7 @@ def refuse_missing(paths: Iterable[str]) -> None:
     """InputError for the first path of this machine where there is nothing."""
     for path in paths:
         if not is_url(path):
-            _matches(mounted(local(path)))
+            _matches(path)
 
 
 def is_url(path: str) -> bool:
@@ -126,7 +126,7 @@ def _expand(path: str) -> list[Input]:
         return [Input(STDIN, STDIN, True)]
     if is_url(path):
         return _expand_url(path)
-    matches = _matches(mounted(local(path)))
+    matches = _matches(path)
     if matches != [path]:
         return [one for match in matches for one in _expand(match)]
     if os.path.isdir(path):  # noqa: PTH112 - false, where Path raises
@@ -221,6 +221,7 @@ def mounted(path: str) -> str:
 
 def _matches(path: str) -> list[str]:
     """The path, also where it may not be looked at, or what matches it as a pattern; InputError where nothing is."""
+    path = mounted(local(path))
     try:
         os.stat(path)  # noqa: PTH116 - Path changes `./`
     except (OSError, ValueError) as error:
