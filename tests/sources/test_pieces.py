@@ -97,9 +97,11 @@ def test_of_an_application_that_is_over_nothing_holds_the_next_one(tmp_path: Pat
 
 
 @pytest.mark.parametrize("kind", ONE_QUERY)
-def test_a_log_that_holds_its_lines_twice_tells_them_once(tmp_path: Path, kind: str) -> None:
-    text = gzip.decompress(ONE_QUERY[kind].read_bytes())
-    (tmp_path / "log").write_bytes(text + text)
+@pytest.mark.parametrize(("first", "since"), [(1.0, 0.0), (0.6, 0.4)])
+def test_lines_that_a_log_holds_twice_count_once(tmp_path: Path, kind: str, first: float, since: float) -> None:
+    lines = gzip.decompress(ONE_QUERY[kind].read_bytes()).splitlines(keepends=True)
+    again = [*lines[: int(first * len(lines))], *lines[int(since * len(lines)) :]]
+    (tmp_path / "log").write_bytes(b"".join(again))
     once = whole(ONE_QUERY[kind])
     for twice in (in_pieces(tmp_path / "log", 1 << 16, FEW), tables(tmp_path / "log")):
         assert [len(table) for table in twice] == [len(table) for table in once]

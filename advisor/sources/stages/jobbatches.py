@@ -43,12 +43,13 @@ def settle(
 
     With `shift` the log's clock may be that of another zone than UTC.
     """
-    by_batch: dict[Batch, tuple[Event, list[LoggedJob]]] = {}
+    jobs_of: dict[Batch, tuple[Event, dict[int, LoggedJob]]] = {}
     others = _of_others(jobs, events)
     work.knows_others |= bool(others)
     for job in jobs:
-        if (event := events.of(job.place, job.named)) and id(job) not in others:
-            by_batch.setdefault(event.batch, (event, []))[1].append(job)
+        if (event := events.of(job.place, job.named)) and id(job) not in others and not event.again:
+            jobs_of.setdefault(event.batch, (event, {}))[1][job.job] = job  # where a log begins again, it ends again
+    by_batch = {batch: (event, [*members.values()]) for batch, (event, members) in jobs_of.items()}
     zones = dict(zip(by_batch, _zones([*by_batch.values()]), strict=True)) if work.clock and shift else {}
     last = next(reversed(zones.values()), (0.0, 0.0))
     work.strangers += [job for job in jobs if id(job) in others or not (job.named or events.of(job.place, None))]
@@ -65,7 +66,7 @@ def settle(
         _settle_batch(event, own)
     for place, note in notes:
         event = events.of(place, None)
-        if event and not (others and note.trace):
+        if event and not (others and note.trace) and not event.again:
             time = note.time + _zone(note.time, event, *zones.get(event.batch, last))
             work.notes.append(note._replace(batch=event.batch, time=time))
     for job in jobs:  # attempts know their jobs: as a cycle they would keep their memory for long
@@ -210,6 +211,8 @@ class Event:
     reads: int | None
     folders: Sequence[str] | None
     """Where its sources read files; None if they or its sink may read some anywhere."""
+    again: bool = False
+    """Whether it stands in the log before, as where pieces of a log overlap."""
 
 
 class Events:
@@ -222,6 +225,10 @@ class Events:
         own = between(batches.select([*Batch._fields, *_COLUMNS]), files, since, until)
         self.all = sorted(_events(own, files), key=attrgetter("place"))
         self._places = [event.place for event in self.all]
+        seen: set[Batch] = set()
+        for event in self.all:
+            event.again = event.batch in seen
+            seen.add(event.batch)
         self._named: dict[int, dict[Named, list[Event]]] = {}
         self._reach: dict[str | None, tuple[Place, Place]] = {}
         for event in self.all:
