@@ -69,12 +69,15 @@ def _properties(candidates: Candidates) -> str | None:
 
 
 def _version_bounds(candidates: Candidates) -> None:
-    """Of what lines and progress say the narrower bound is right."""
+    """Of what lines and progress say the narrower bound is right; a torn record lacks what newer Sparks write, too."""
     for name, narrower in (("spark_version_at_least", max), ("spark_version_below", min)):
         found = {origin: str(version) for origin, version in candidates.get(name, {}).items() if version is not None}
         if len(found) > 1:
             origin = narrower(found, key=lambda each: version_numbers(found[each]))
             candidates[name] = {origin: found[origin]}
+    least, below = (_best(candidates, f"spark_version_{bound}") for bound in ("at_least", "below"))
+    if least and below and version_at_least(str(least), str(below)):
+        del candidates["spark_version_below"]
 
 
 def _platform(candidates: Candidates) -> None:
