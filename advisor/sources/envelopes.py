@@ -35,6 +35,7 @@ _JSON = re.compile(rb"[^{\"]{0,200}\{[ \t]*\"")
 _MARKED = b"made progress:"
 _OF_STAGES = b"DAGScheduler: "
 _ID = re.compile(rb'"id\\?"\s*:')
+_TIME = re.compile(rb'"timestamp"\s*:\s*"([^"]{1,40})')
 _OPENED = b"made progress: {"
 _ALONE = re.compile(rb'made progress: \{"\s{0,9}[,\]}]')
 _OCTETS = re.compile(rb'"MESSAGE"\s*:\s*\[')
@@ -371,8 +372,10 @@ def _cells(lines: list[str], delimiter: str, column: int, columns: int) -> Itera
 
 
 def _oldest_first(lines: list[bytes]) -> list[bytes]:
-    """The lines turned round where those of an event stand before the one that announces it."""
+    """The lines turned round where those of an event stand before the one that announces it, or later events do."""
     at = next((n for n, line in enumerate(lines) if line.endswith(_OPENED)), None)
-    if at is None or (at + 1 < len(lines) and b'"id"' in lines[at + 1]):
-        return lines
-    return lines[::-1] if at and b'"id"' in lines[at - 1] else lines
+    if at is None:  # events stand whole in their lines
+        times = [found[1] for line in lines if (found := _TIME.search(line))]
+        return lines[::-1] if times and times[0] > times[-1] else lines
+    newest_first = at and b'"id"' in lines[at - 1] and not (at + 1 < len(lines) and b'"id"' in lines[at + 1])
+    return lines[::-1] if newest_first else lines

@@ -57,6 +57,8 @@ LAYOUTS = {
     "CloudWatch Insights": json.dumps(
         {"results": [[{"field": "@timestamp", "value": WHEN}, {"field": "@message", "value": e}] for e in ENTRIES]}
     ),
+    "newest first, Insights": json.dumps({"results": [[{"field": "@message", "value": e}] for e in ENTRIES[::-1]]}),
+    "newest first, CSV": as_csv(ENTRIES[::-1]),
     "newest first": json.dumps({"events": [{"message": line} for line in reversed(LINES)]}),
     "newest first, lines": as_lines(LINES[::-1], f'{{"line":TEXT,"timestamp":"{WHEN}"}}'),
     "newest first, plain": "\n".join(LINES[::-1]) + "\n",
