@@ -68,9 +68,10 @@ class Wish(Model):
 
 
 class Cases(Model):
-    """All of rules/checkpoint.yaml."""
+    """All of rules/checkpoint.yaml. `taken`: what counts of settings that a checkpoint does not keep."""
 
     versions: tuple[str, ...]
+    taken: dict[str, str]
     starts: tuple[Case, ...]
     may: tuple[Wish, ...]
 
@@ -104,9 +105,9 @@ def may(asked: str, pinned: Mapping[str, str], window: Window) -> Answer:
     wish = _wish(asked, name, value)
     value = value.lower() if wish.conf and value.lower() in wish.takes else value  # Spark takes TRUE, too
     setting = wish.conf or name
-    kept = pinned.get(setting)
-    given: dict[str, Any] = {f"{ASKED}value": value, f"{ASKED}setting": setting, f"{ASKED}is_pinned": kept is not None}
-    given[f"{ASKED}word"] = shlex.quote(value)  # of a command
+    kept = pinned.get(setting, cases().taken.get(setting))
+    given: dict[str, Any] = {f"{ASKED}value": value, f"{ASKED}setting": setting, f"{ASKED}is_pinned": setting in pinned}
+    given |= {f"{ASKED}is_taken": kept is not None, f"{ASKED}word": shlex.quote(value)}  # word: of a command
     if kept is not None:
         given |= {f"{ASKED}kept": kept, f"{ASKED}is_same": kept.lower() == value.lower()}
     given |= _spelling(setting, pinned, window)
