@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -117,6 +118,8 @@ def _of_application(paths: tuple[str, ...], application: str | None) -> tuple[st
         return paths
     if len(paths) > 1 or not paths[0].startswith("http"):
         raise click.UsageError("--app needs the address of a History Server, and nothing else")
+    if "/history/" in paths[0] or not re.fullmatch(r"\w[\w.-]*(/\d+)?", application):
+        raise click.UsageError("--app takes ID, or ID/ATTEMPT, beside an address that names no application")
     return (f"{paths[0].rstrip('/')}/history/{application}",)
 
 
@@ -169,7 +172,7 @@ def _refuse_only_broken(paths: tuple[str, ...], read: Input, *, judged: bool) ->
         raise InputError(", ".join(paths), records, give)
     if read.broken and not read.partial and all(one.line is None for one in read.broken):
         why = read.broken[0].reason if broken == 1 else f"none of these {broken:,} files can be read"
-        raise InputError(", ".join(paths), why, "the report names each; give files that this user can read")
+        raise InputError(", ".join(paths), why, "the report names each, and why")
     if read.broken and not read.partial:
         records = "one record, which is" if broken == 1 else f"{broken:,} records, all"
         raise InputError(", ".join(paths), f"{records} broken", "the report lists where and why")

@@ -687,6 +687,7 @@ class TestHistoryServer:
             "api/v1/applications": self.LISTED, "api/v1/applications/app-1/logs": zipped({LOG: event_log()}),
             "api/v1/applications/app-1/2/logs": zipped({LOG: event_log()}),
             "api/v1/applications/app-2/logs": "<title>Sign in</title>",
+            "api/v1/applications/app-4/logs": event_log(),
             "api/v1/applications/app-3/logs": zipped({LOG: b"nothing\n"}), "": "<title>History Server</title>",
         }  # fmt: skip
         with serving(answers) as served:
@@ -713,10 +714,16 @@ class TestHistoryServer:
         result = CliRunner().invoke(main, ["analyze", server.address, "--app", app])
         assert (result.exit_code, said in result.output, server.paths[-1]) == (0, True, path)
 
+    @pytest.mark.parametrize(("path", "app"), [("/history/app-1", "app-2"), ("", "app-1;x"), ("", "../app-1")])
+    def test_an_option_that_names_no_application_is_refused(self, path: str, app: str, server: Served) -> None:
+        result = CliRunner().invoke(main, ["analyze", server.address + path, "--app", app])
+        assert (result.exit_code, server.paths) == (2, [])
+
     @pytest.mark.parametrize(
         ("app", "said"),
         [
-            ("app-2", ": gives no event log of app-2"),
+            ("app-2", ": is no page of Spark's UI, but 'Sign in'"),
+            ("app-4", ": gives no event log of app-4"),
             ("app-3", "/history/app-3"),
             ("app-9", ": has no application app-9"),
         ],
@@ -725,6 +732,11 @@ class TestHistoryServer:
         found = says(f"{server.address}/history/{app}")
         assert found.startswith(f"{server.address}{said}")
         assert tempfile.gettempdir() not in found
+
+    def test_an_application_is_not_watched(self, server: Served) -> None:
+        with pytest.raises(InputError, match="an application of a History Server"):
+            Watched(f"{server.address}/history/app-1", stages=True)
+        assert server.paths == []
 
     def test_the_only_application_of_a_server_is_no_driver(self, made: dict[str, Any]) -> None:
         answers = {path: text for path, text in made["answers"].items() if not path.startswith("StreamingQuery")}

@@ -358,7 +358,10 @@ class Watched:
 
     def __init__(self, address: str, *, stages: bool) -> None:
         """Raises InputError where no query can be read now."""
-        self._driver = Driver(Server(parted(address)[0]), stages=stages)
+        base, application = parted(address)
+        if application is not None:
+            raise InputError(address, "an application of a History Server", "`analyze` reads it; watch a driver")
+        self._driver = Driver(Server(base), stages=stages)
         self._gone: datetime | None = None
         self._driver.look()
         self._told = False

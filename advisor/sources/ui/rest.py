@@ -266,7 +266,7 @@ def no_application(server: Server, found: list[Application]) -> InputError:
         if found
         else "an empty History Server"
     )
-    return InputError(server.address, says, "name one with --app ID, or give .../history/ID")
+    return InputError(server.address, says, "let `analyze` read one: add --app ID, or give .../history/ID")
 
 
 @contextmanager
@@ -285,7 +285,8 @@ def event_log(server: Server, application: str, address: str) -> Iterator[list[I
         archive = str(place)
         inputs = expand([archive]) if zipfile.is_zipfile(place) else []
         if not inputs or inputs[0].unfit:
-            give = "--app is for a History Server: give the address of a driver without it"
+            server.refuse_page(place)
+            give = "open applications/ID/logs below /api/v1 there: an archive comes; a driver's address has no --app"
             why = f": {inputs[0].unfit}" if inputs else ""
             raise InputError(server.address, f"gives no event log of {application}{why}", give)
         names = ((one, one.path.replace(archive, address)) for one in inputs)

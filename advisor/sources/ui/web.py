@@ -218,6 +218,13 @@ class Server:
             return {"Authorization": f"Bearer {token}"}
         return urllib3.make_headers(basic_auth=f"{name}:{password}") if name else {}
 
+    def refuse_page(self, place: Path) -> None:
+        """Raise InputError where a file holds a page of HTML: what a server in front of Spark answers."""
+        with place.open("rb") as file:
+            head = file.read(4096)
+        if head.lstrip()[:1] == b"<":
+            raise self._foreign(head)
+
     def _foreign(self, answer: bytes) -> InputError:
         title = _TITLE.search(answer[:4096].decode("utf-8", "replace"))
         called = f", but '{redact(unescape(title[1].strip()[:80]))}'" if title else ""
