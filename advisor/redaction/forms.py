@@ -198,7 +198,7 @@ _PREFIXED: Final = (
     r"gh[pousr]_\w{20,}", r"github_pat_\w{22,}", r"gl(?:pat|dt|rt|cbt|ptt|ft|imt|agent|oas|soat|ffct)-[\w-]{20,}",
     r"npm_[A-Za-z0-9]{30,}", r"pypi-AgE[\w-]{20,}", r"dckr_(?:pat|oat)_[\w-]{20,}", r"hf_[A-Za-z0-9]{30,}",
     r"(?:[sr]k_(?:live|test)|whsec)_[A-Za-z0-9]{10,}", r"shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}",  # Stripe, Shopify
-    r"sk-(?:(?:proj|svcacct|admin|ant|or)-[\w-]{20,}|[A-Za-z0-9]{20,})",  # OpenAI, Anthropic, OpenRouter
+    r"sk-(?:(?:proj|svcacct|admin|ant|or|lf)-[\w-]{20,}|[A-Za-z0-9]{20,})",  # OpenAI, Anthropic, OpenRouter
     r"(?:xox[abeoprs]|xapp)-[\w-]{10,}", r"(?:bot)?\d{8,10}:AA[\w-]{33}",  # Slack, Telegram
     r"AIza[\w-]{35}", r"ya29\.[\w-]{20,}", r"GOCSPX-[\w-]{20,}", r"1//0[\w-]{30,}",  # Google
     r"[\w~.-]{3}8Q~[\w~.-]{31,34}", r"d(?:api|ose|kea)[0-9a-f]{32}(?:-\d)?",  # a client's secret on Azure, Databricks
@@ -212,7 +212,7 @@ _PREFIXED: Final = (
     r"(?:AVNS_|CfDJ8|sntry[su]_|pscale_(?:tkn|pw|oauth)_|figd_|tskey-|xkeysib-|PMAK-|gsk_|r8_|sbp_|ntn_|nfp_"
     r"|CFPAT-|lsv2_(?:pt|sk)_|sq0(?:atp|csp)-|pplx-|dp\.(?:ct|pt|sa|st)\.|vercel_blob_rw_|fio-u-|ops_eyJ"
     r"|csk-|sgp_|cfut_|ph[cx]_|fm2_|bkua_|napi_|pcsk_|sb_secret_|CCIPAT_|rubygems_|HRKU-|BBDC-|lin_oauth_|hcaik_|glrtr-|GR1348941"
-    r"|ATCTT3|ATBB|AKCp|cmVmdGtu|ABSK|bedrock-api-key-|cflt|wandb_v1_)[\w=+/-]{16,}",
+    r"|tfp_|tgp_v1_|CLOJARS_|EZAK|LTAI5t|AKID|AQVN|shippo_live_|fo1_|ATCTT3|ATBB|AKCp|cmVmdGtu|ABSK|bedrock-api-key-|cflt|wandb_v1_)[\w=+/-]{16,}",
     # of any other issuer: a word or two, and what was drawn of digits and letters of both cases
     r"(?<![./$])(?:[a-z]{2,8}[_-]){1,2}(?=[A-Za-z]{0,40}(?:\d{1,9}[A-Za-z]{1,40}){3})(?=[A-Fa-z\d]{0,40}[G-Z])"
     r"(?=[A-Za-f\d]{0,40}[g-z])[A-Za-z\d]{24,}(?![\w./-])",
@@ -221,7 +221,7 @@ _PREFIXED: Final = (
     r"(?:sk_[0-9a-f]{48}|fw_[A-Za-z\d]{24}|re_\w{8}_\w{24}|oy2[a-z\d]{43}|cio[A-Za-z\d]{32}|EAA[A-Za-z\d]{80,}|SUA[A-Z\d]{55})\b",
     r"dt0[cs]\d\d\.[A-Z0-9]{24}\.[A-Z0-9]{64}", r"00D\w{12,15}![\w.]{20,}",  # Dynatrace, Salesforce
     r"pat-[a-z]{2}\d-[0-9a-f-]{36}", r"pul-[0-9a-f]{40}", r"secret_[A-Za-z0-9]{43}\b", r"EAACEdEose0cBA\w{10,}",
-    r"SK[0-9a-f]{32}\b",  # Twilio
+    r"SK[0-9a-f]{32}\b", r"pat\w{14}\.[0-9a-f]{64}",  # Twilio, Airtable
     r"ATATT3[\w=-]{20,}", r"lin_api_[A-Za-z0-9]{30,}", r"AGE-SECRET-KEY-1[A-Z0-9]{50,}",
     r"MII[\w+/]{60,}={0,2}",  # the inside of a private key, whose first line is missing
 )  # fmt: skip

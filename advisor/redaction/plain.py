@@ -9,7 +9,7 @@ from typing import Final
 _ESCAPED: Final = re.compile(
     r"%(?:25){0,9}([0-9a-fA-F]{2})|\\{1,7}(?:u00|x)([0-9a-fA-F]{2})|&#(?:[xX]0{0,6}([0-9a-fA-F]{2})|0{0,6}(\d{2,3}));"
 )
-_OF_NAMES: Final = frozenset("_-. ")
+_OF_NAMES: Final = frozenset("_-. :/@")
 _WIDE: Final = re.compile(r"(?:[^\0]\0{1,3}){4,}[^\0]?|(?:\0{1,3}[^\0]){4,}")
 _MOST_TIMES: Final = 3
 """How often what was escaped may have been escaped again."""
