@@ -75,6 +75,8 @@ class Following:
         """The files that could not be read at the last look."""
         self._looked = 0.0
         """When all files were looked at last."""
+        self._met: dict[str, datetime] = {}
+        """When runs were first seen of which no batch has ended."""
         self._inside: Mapping[str, pa.Table] = {}
         self._read_at = 0.0, 0.0
         """When stages were read, and for how many seconds."""
@@ -133,9 +135,15 @@ class Following:
 
     def _doing(self, found: Reading) -> dict[str, Doing]:
         """What the logs show now of each query's last run: whether one of them lately said that it is idle."""
-        newest = dict(zip(found.batches["id"].to_pylist(), found.batches["run_id"].to_pylist(), strict=True))
+        now, runs = datetime.now(timezone.utc), ["id", "run_id"]
+        newest = dict(zip(*(found.batches[name].to_pylist() for name in runs), strict=True))
+        seen = found.sightings.select(runs).drop_null().group_by(runs, use_threads=False).aggregate([])
+        begun = dict(zip(*(seen[name].to_pylist() for name in runs), strict=True))  # of each query the last one
+        for query in begun.keys() - {query for query, run in begun.items() if run in set(newest.values())}:
+            newest[query] = begun[query]
+            self._met.setdefault(begun[query], now)
         idle = max((part.idle for part in self._growing.values() if part.idle is not None), default=None)
-        return {run: Doing(datetime.now(timezone.utc), idle=idle) for run in newest.values()}
+        return {run: Doing(now, idle=idle, met=self._met.get(run)) for run in newest.values()}
 
     def _stages(self) -> Mapping[str, pa.Table]:
         """Return what ran inside addBatch: read from the beginning, as jobs end long after they begin.
