@@ -124,6 +124,18 @@ def test_a_file_that_is_cut_off_and_grows_again_between_two_looks_loses_nothing(
     assert len(following.reading().batches) == len(files.read([str(path)]).batches) + LINES.count(b"\n", 0, read)
 
 
+@pytest.mark.parametrize("before", [b"", LOG], ids=["first", "restarted"])
+def test_a_run_of_which_no_batch_has_ended_is_looked_at(before: bytes, tmp_path: Path, follow: Follow) -> None:
+    query = re.findall(rb'"id" : "([^"]+)"', LOG)[0].decode()
+    run = "22222222-2222-2222-2222-222222222222"
+    starting = f"Starting q [id = {query}, runId = {run}]. Use file:/c to store the query checkpoint."
+    line = f"26/11/29 01:00:10 INFO MicroBatchExecution: {starting}\n"
+    following = begun(follow, tmp_path / "driver.log", before + line.encode())
+    looks = [following.reading().doing for _ in range(2)]
+    assert [[*look] for look in looks] == [[run]] * 2
+    assert looks[0][run].met == looks[1][run].met == looks[0][run].at
+
+
 @pytest.mark.parametrize("grown", [-5, 0, 40], ids=["empty", "shorter", "longer"])
 def test_a_file_that_was_emptied_is_read_anew_and_what_may_be_missing_is_said(
     grown: int, tmp_path: Path, follow: Follow
