@@ -36,10 +36,18 @@ def write(reading: Reading, path: str | Path) -> None:
     """Write the batches, the facts and the stages of a reading into a file. Raises OSError."""
     with whole_file(path) as file:
         file.write(MARK)
-        for table in reading.tables.values():
+        for table in map(_without_credentials, reading.tables.values()):
             with pa.ipc.new_stream(file, table.schema) as stream:
                 for chunk in filter(len, table.to_batches()):
                     stream.write_batch(chunk)
+
+
+def _without_credentials(table: pa.Table) -> pa.Table:
+    """The table with paths that may be shown; in all else nothing was left when it was read."""
+    for at, name in enumerate(table.column_names):
+        if name in ("file", "log"):
+            table = table.set_column(at, name, _hidden(table[name].combine_chunks()))
+    return table
 
 
 def is_saved(path: str) -> bool:

@@ -154,8 +154,15 @@ def test_what_the_command_prints(one_log_of_all: Path) -> None:
 
 
 def test_what_a_notebook_gets_and_files_hold(one_log_of_all: Path, tmp_path: Path) -> None:
-    shown = advisor.analyze(one_log_of_all)
-    said = [shown.to_json(), repr(shown), shown._repr_html_(), shown.findings.to_csv(), json.dumps(shown.data)]
+    shown = advisor.analyze(one_log_of_all, save=tmp_path / "kept")
+    said = [
+        (tmp_path / "kept").read_bytes().decode("latin-1"),
+        shown.to_json(),
+        repr(shown),
+        shown._repr_html_(),
+        shown.findings.to_csv(),
+        json.dumps(shown.data),
+    ]
     said += [shown.to_html(), report_as_markdown(shown.typed, everything=True)]
     frames = [advisor.read_progress(one_log_of_all), advisor.read_sightings(one_log_of_all)]
     frames = [frame.drop(columns=["file", "log"]) for frame in frames]  # where they were read is what was asked
