@@ -10,6 +10,7 @@ import threading
 import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, NoReturn
 
 import click
@@ -37,9 +38,9 @@ class CodedGroup(click.Group):
         for name in ("COLUMNS", "LINES"):
             if len(os.environ.get(name, "")) > _LONGEST_SIZE:
                 del os.environ[name]
-        for name in ("stdout", "stderr"):
+        for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
             if getattr(sys, name) is None:  # the shell closed it
-                setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
+                setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115 - as long as the process lives
         code = _code(lambda: super(CodedGroup, self).main(_given(args), *more, **named))
         if args is None and any(thread.name == ASKS for thread in threading.enumerate()):
             _leave(code)
