@@ -20,7 +20,7 @@ from advisor.window import Window
 Given = str | Mapping[str, Any]
 
 _INTERVAL: Final = re.compile(
-    r"(interval )?([+-]? ?(\d+(\.\d*)?|\.\d+) (week|day|hour|minute|(milli|micro)?second)s?( |$))+", re.IGNORECASE
+    r"(interval )?(\+? ?(\d+(\.\d*)?|\.\d+) (week|day|hour|minute|(milli|micro)?second)s?( |$))+", re.IGNORECASE
 )
 _KINDS: Final = ("writer_option", "reader_option", "conf", "trigger")
 _PLACES: Final = frozenset(("checkpointlocation", "dbtable", "path", "queryname", "table", "topic", "url"))
