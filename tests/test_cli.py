@@ -414,7 +414,9 @@ from advisor.cli import main; main()"""
     assert (done.returncode, done.stderr.strip()) == (130, "")
 
 
-@pytest.mark.parametrize(("closed", "code"), [(">&-", 0), ("2>&-", 0), ("<&-", 2), ("--format html <&-", 0)])
+@pytest.mark.parametrize(
+    ("closed", "code"), [(">&-", 0), ("2>&-", 0), ("<&-", 2), ("<&- 2>/dev/full", 2), ("--format html <&-", 0)]
+)
 def test_what_the_shell_closed_is_no_fault(closed: str, code: int) -> None:
     command = f"{sys.executable} -m advisor analyze {LOG if code == 0 else '-'} {closed}"
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)

@@ -81,7 +81,11 @@ def _code(call: Callable[[], Any]) -> int:
         return ended.exit_code
     except Exception as error:
         in_a_model = type(error).__name__ == "SchemaError" and "KeyboardInterrupt" in str(error)
-        return STOPPED if in_a_model or _of_an_interrupt(error) else _refused(misfit(error) or error)
+        if in_a_model or _of_an_interrupt(error):
+            return STOPPED
+        with suppress(OSError):  # standard error may be what is full
+            _refuse(misfit(error) or error)
+        return WRONG
     return code if isinstance(code, int) else 0
 
 
@@ -92,15 +96,14 @@ def _of_an_interrupt(error: BaseException | None) -> bool:
     return error is not None
 
 
-def _refused(error: Exception) -> int:
+def _refuse(error: Exception) -> None:
     """Say what is wrong. An error of ours is without credentials already, which hides less of a file's name."""
     if isinstance(error, _HELP_INSTEAD):
         error.show()
-        return WRONG
+        return
     if os.environ.get(TRACEBACK):
         click.echo(_safe(traceback.format_exc()), err=True)
     click.echo(f"latency-advisor: {_safe(_line(error), hidden=isinstance(error, AdvisorError))}", err=True)
-    return WRONG
 
 
 def _line(error: Exception) -> str:

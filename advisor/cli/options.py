@@ -100,7 +100,7 @@ goal_options = group(
     ),
 )
 """Add what a person wants of the queries, as `targets`, `keep` and `load`."""
-_TARGET = re.compile(r"(?P<query>(?:.*:)?)(?P<stat>p50|p99)=(?P<time>.+)", re.DOTALL)
+_TARGET = re.compile(r"(?P<query>(?:.+:)?)(?P<stat>p50|p99)=(?P<time>.+)", re.DOTALL)
 
 
 def facts_given(options: Mapping[str, Any]) -> list[str]:

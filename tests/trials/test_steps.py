@@ -31,7 +31,7 @@ CATALOGUE = load()
         ([{"writer_option": {"checkpointlocation": "/prod/ck"}}], "checkpointlocation says where a query writes"),
         ([{"writer_option": {"maxRecordsPerFile": "5", "Path": "/prod/out"}}], "Path says where a query writes"),
         ([{"trigger": {"available_now": True}}], "available_now"),
-        *(([{"trigger": {"processing_time": text}}], "no interval") for text in ("x", "2 years", "1 second x", "inf", "-2 seconds")),
+        *(([{"trigger": {"processing_time": text}}], "no interval") for text in ("x", "2 years", "-2 seconds", "inf")),
     ],
 )  # fmt: skip
 def test_what_cannot_be_on_trial(given: list[Any], words: str) -> None:
