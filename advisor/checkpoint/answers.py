@@ -111,14 +111,19 @@ def may(asked: str, pinned: Mapping[str, str], window: Window) -> Answer:
     if kept is not None:
         given |= {f"{ASKED}kept": kept, f"{ASKED}is_same": kept.lower() == value.lower()}
     given |= _spelling(setting, pinned, window)
+    given[f"{ASKED}was_continuous"] = window.facts.value("trigger") == "continuous"
     if wish.as_fact:
         least = window.facts.value("spark_version") or window.facts.value("spark_version_at_least")
         given |= {wish.as_fact: value, f"{ASKED}written_by": written_by(window)}
         given[f"{ASKED}is_older"] = bool(least) and not version_at_least(value, str(least))
     window = _with(window, **given)
     found = _first(asked, (*cases().starts, *wish.cases) if wish.starts else wish.cases, window)
-    more = [sentence(case.says, window) for case in wish.adds if ask_all(case.when, window).holds]
-    return msgspec.structs.replace(found, says=" ".join([found.says, *more])) if found.answer != "no" else found
+    more = [case for case in wish.adds if ask_all(case.when, window).holds]
+    if found.answer == "no" or not more:
+        return found
+    says = " ".join([found.says, *(sentence(case.says, window) for case in more)])
+    doubted = found.answer == "yes" and any(case.answer == "if" for case in more)
+    return msgspec.structs.replace(found, says=says, answer="if" if doubted else found.answer)
 
 
 def _spelling(key: str, pinned: Mapping[str, str], window: Window) -> dict[str, Any]:
