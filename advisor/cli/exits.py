@@ -83,8 +83,10 @@ def _code(call: Callable[[], Any]) -> int:
         in_a_model = type(error).__name__ == "SchemaError" and "KeyboardInterrupt" in str(error)
         if in_a_model or _of_an_interrupt(error):
             return STOPPED
-        with suppress(OSError):  # standard error may be what is full
+        try:
             _refuse(misfit(error) or error)
+        except OSError:  # standard error is what is full; Python would fail once more when it exits
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
         return WRONG
     return code if isinstance(code, int) else 0
 
