@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -118,9 +117,13 @@ def _of_application(paths: tuple[str, ...], application: str | None) -> tuple[st
         return paths
     if len(paths) > 1 or not paths[0].startswith("http"):
         raise click.UsageError("--app needs the address of a History Server, and nothing else")
-    if "/history/" in paths[0] or not re.fullmatch(r"\w[\w.-]*(/\d+)?", application):
+    from advisor.sources.ui.web import parted
+
+    server = paths[0].rstrip("/")
+    address = f"{server}/history/{application}"
+    if parted(address) != (server, application):
         raise click.UsageError("--app takes ID, or ID/ATTEMPT, beside an address that names no application")
-    return (f"{paths[0].rstrip('/')}/history/{application}",)
+    return (address,)
 
 
 def _choose_engine(options: dict[str, Any]) -> None:

@@ -375,7 +375,10 @@ def _oldest_first(lines: list[bytes]) -> list[bytes]:
     """The lines turned round where those of an event stand before the one that announces it, or later events do."""
     at = next((n for n, line in enumerate(lines) if line.endswith(_OPENED)), None)
     if at is None:  # events stand whole in their lines
-        times = [found[1] for line in lines if (found := _TIME.search(line))]
-        return lines[::-1] if times and times[0] > times[-1] else lines
+        return lines[::-1] if _first_time(lines) > _first_time(reversed(lines)) else lines
     newest_first = at and b'"id"' in lines[at - 1] and not (at + 1 < len(lines) and b'"id"' in lines[at + 1])
     return lines[::-1] if newest_first else lines
+
+
+def _first_time(lines: Iterable[bytes]) -> bytes:
+    return next((found[1] for line in lines if (found := _TIME.search(line))), b"")

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from advisor.batches import SCHEMA, Broken, Chunks, Doing, Reading, table_of_sightings
 from advisor.errors import InputError, UsageError
+from advisor.progress import UNNAMED
 from advisor.sources import saved
 from advisor.sources.codecs import NOT_READ, how_to_unpack, is_packed
 from advisor.sources.envelopes import is_export
@@ -134,14 +135,18 @@ class Following:
         return replace(found, inside=self._stages()) if stages else found
 
     def _doing(self, found: Reading) -> dict[str, Doing]:
-        """What the logs show now of each query's last run: whether one of them lately said that it is idle."""
-        now, runs = datetime.now(timezone.utc), ["id", "run_id"]
-        newest = dict(zip(*(found.batches[name].to_pylist() for name in runs), strict=True))
-        seen = found.sightings.select(runs).drop_null().group_by(runs, use_threads=False).aggregate([])
-        begun = dict(zip(*(seen[name].to_pylist() for name in runs), strict=True))  # of each query the last one
-        for query in begun.keys() - {query for query, run in begun.items() if run in set(newest.values())}:
-            newest[query] = begun[query]
-            self._met.setdefault(begun[query], now)
+        """What the logs show now of each query's last run: whether one of them lately said that it is idle.
+
+        Of one of which no batch has ended, also when it was first seen.
+        """
+        now, names = datetime.now(timezone.utc), ["id", "run_id"]
+        ids, runs = (found.batches[name].to_pylist() for name in names)
+        seen = found.sightings.select(names).drop_null().group_by(names, use_threads=False).aggregate([])
+        ended, last = {*runs, UNNAMED}, dict(zip(*(seen[name].to_pylist() for name in names), strict=True))
+        begun = {query: run for query, run in last.items() if run not in ended}
+        for run in begun.values():
+            self._met.setdefault(run, now)
+        newest = dict(zip(ids, runs, strict=True)) | begun
         idle = max((part.idle for part in self._growing.values() if part.idle is not None), default=None)
         return {run: Doing(now, idle=idle, met=self._met.get(run)) for run in newest.values()}
 

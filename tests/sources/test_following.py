@@ -136,6 +136,15 @@ def test_a_run_of_which_no_batch_has_ended_is_looked_at(before: bytes, tmp_path:
     assert looks[0][run].met == looks[1][run].met == looks[0][run].at
 
 
+def test_a_query_that_was_refused_is_not_looked_at(tmp_path: Path, follow: Follow) -> None:
+    query = "3f6f0a3e-0000-4000-8000-0000000000aa"
+    refused = f"ERROR StreamMetadata: Error writing stream metadata StreamMetadata({query}) to"
+    why = "org.apache.hadoop.security.AccessControlException: Permission denied: user=a, access=WRITE"
+    following = begun(follow, tmp_path / "driver.log", LOG + f"26/11/29 01:00:10 {refused} /c\n{why}\n".encode())
+    assert "unknown" in following.reading().sightings["run_id"].to_pylist()
+    assert {one.met for one in following.reading().doing.values()} == {None}
+
+
 @pytest.mark.parametrize("grown", [-5, 0, 40], ids=["empty", "shorter", "longer"])
 def test_a_file_that_was_emptied_is_read_anew_and_what_may_be_missing_is_said(
     grown: int, tmp_path: Path, follow: Follow

@@ -48,7 +48,7 @@ def settle(
     work.knows_others |= bool(others)
     for job in jobs:
         if (event := events.of(job.place, job.named)) and id(job) not in others and not event.again:
-            jobs_of.setdefault(event.batch, (event, {}))[1][job.job] = job  # where a log begins again, it ends again
+            jobs_of.setdefault(event.batch, (event, {}))[1][job.job] = job  # the later copy of a job is whole
     by_batch = {batch: (event, [*members.values()]) for batch, (event, members) in jobs_of.items()}
     zones = dict(zip(by_batch, _zones([*by_batch.values()]), strict=True)) if work.clock and shift else {}
     last = next(reversed(zones.values()), (0.0, 0.0))

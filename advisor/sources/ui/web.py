@@ -41,7 +41,7 @@ _CONNECT_SECONDS: Final = 10.0
 _PIECE: Final = 256 << 10
 _REDIRECTS: Final = 5
 _REDIRECTED: Final = (301, 302, 303, 307, 308)
-_OF_HISTORY: Final = re.compile(r"(https?://.*?)/history/([\w.-]+(?:/\d+(?=/|$))?)", re.IGNORECASE)
+_OF_HISTORY: Final = re.compile(r"(https?://.*?)/history/(\w[\w.-]*(?:/\d+(?=/|$))?)", re.IGNORECASE)
 """An application may be followed by the number of one of its attempts."""
 _PAGE: Final = re.compile(r"/(?:StreamingQuery|jobs|stages|SQL|environment|executors|storage)(?:[/?#].*)?$")
 """A page of Spark's UI, as a browser's address names it."""
