@@ -397,7 +397,7 @@ class TestTrigger:
         assert told(6500) == Known(15000, "inferred")
         assert told(9541) is None
 
-    @pytest.mark.parametrize(("off", "told"), [(0, Known(5000, "inferred")), (150, None)])
+    @pytest.mark.parametrize(("off", "told"), [(0, Known(5000, "progress")), (150, None)])
     def test_three_waits_behind_late_batches_show_an_interval_if_all_end_on_its_grid(
         self, off: int, told: Known | None
     ) -> None:

@@ -221,6 +221,7 @@ _PANES = "Arguments: [" + ", ".join(3 * ["[named_struct(start, time#0, end, CASE
             {"distinct_error": 0.01},
         ),
         ("(2) Filter\nCondition : RLIKE(a#2, (?i).*a\\(b)", {"open_pattern": r"(?i).*a\(b"}),
+        ("(2) Filter\nCondition : NOT RLIKE(a#2, (.*)(a|b)(.*)@(.*)\\.c)", {"open_pattern": r"(.*)(a|b)(.*)@(.*)\.c"}),
         (f"(2) Filter\nCondition : RLIKE(a#2, .*{70 * 'a'})", {"open_pattern": f".*{58 * 'a'}"}),
         ("(2) Filter\nCondition : RLIKE(a#2, ^.*(ERROR|FATAL).*)", {}),  # tried once
         (

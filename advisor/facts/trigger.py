@@ -132,13 +132,18 @@ def infer_trigger(executed: Columns) -> dict[str, Known]:
     since = middle(steps) if len(steps) else np.nan
     interval = _interval_of(starts, pauses, paced.steps[known][1:], since)
     if interval is not None and not since <= 5 * LATE_MS:  # else triggers lie between: a source delivers at such times
-        return _every(interval, "progress" if since >= interval / 2 else "inferred")
+        return _every(interval, _origin(interval, since))
     if _polls_at_once(paced) or (len(steps) >= _WAITS and since < LATE_MS):
         return {"trigger": Known("unspecified", "progress")}
     if found := _AT_ONCE if _each_at_once(durations, pauses) else _by_rates(executed, paced):
         return found
     few = None if since <= 5 * LATE_MS else _interval_of(starts, pauses, paced.steps[known][1:], since, few=True)
-    return _every(few, "inferred") if few else {}
+    return _every(few, _origin(few, since)) if few else {}
+
+
+def _origin(interval: int, since: float) -> str:
+    """Return how sure an interval of the starts is: the time since the trigger before bears it out, or does not."""
+    return "progress" if since >= interval / 2 else "inferred"
 
 
 _AT_ONCE: Final = {"trigger": Known("unspecified", "inferred")}

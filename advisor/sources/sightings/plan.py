@@ -50,8 +50,8 @@ _PARSER: Final = re.compile(
 _MORE: Final = re.compile(r"\.\.\. (\d{1,9}) more fields")
 _PYTHON_CALLS: Final = re.compile(r"EvalPython\nInput [^\n]*\nArguments: \[([^\n]*)\], \[python")
 _CALL_ENDS: Final = re.compile(r"\)(#\d+)(?:, (?=\w+\()|$)")
-_OPEN_PATTERN: Final = re.compile(  # of rlike, beginning with .*
-    r", ((?:\(\?\w{1,5}\))?\.\*(?:\\.|[^()\\\n]|\((?:\\.|[^()\\\n]){0,200}\)){0,200})(?<![ -]\d)\)"
+_OPEN_PATTERN: Final = re.compile(  # of rlike, beginning with .*, also in parentheses
+    r", ((?:\(\?\w{1,5}\))?(?:\.\*|\(\.\*\))(?:\\.|[^()\\\n]|\((?:\\.|[^()\\\n]){0,200}\)){0,200})(?<![ -]\d)\)"
 )
 _DISTINCT_ERROR: Final = re.compile(r"approx_count_distinct\([^(),\n]{1,200}, (0\.\d{1,9}), 0, 0\)")
 _PYTHON: Final = re.compile(r"(?m)^[ :+*()\d-]*\w{0,40}(?:Python|InPandas|InArrow|InPySpark)")
