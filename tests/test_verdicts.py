@@ -280,13 +280,25 @@ def test_a_window_without_partition_by_is_told(tree: str, exchange: str, *, told
     assert (Told("window_in_one_partition", value=True) in read_physical_plan(plan)) is told
 
 
-@pytest.mark.parametrize(("where", "modes"), [("<unknown>", set()), ("file:/c/state", {"update"})])
-def test_a_plan_without_its_query_tells_no_output_mode(where: str, modes: set[str]) -> None:
-    run = "816643e7-3157-4133-ae26-0e2ee96a9179"
-    told = read_physical_plan(
-        "(5) StateStoreSave\nArguments: [window#10], state info [ checkpoint = "
-        f"{where}, runId = {run}, opId = 0, ver = 0, numPartitions = 2], Update, 0, 0, 2\n"
-    )
+@pytest.mark.parametrize(
+    ("where", "runs_in", "modes"),
+    [
+        ("<unknown>", "", set()),
+        ("<unknown>", "<unknown>", set()),
+        ("<unknown>", "file:/c/state", {"complete"}),
+        ("file:/c/state", "file:/c/state", {"update"}),
+    ],
+)
+def test_a_plan_without_its_query_tells_no_output_mode(where: str, runs_in: str, modes: set[str]) -> None:
+    """The plan that foreachBatch makes anew says Append of any query; its operators hold the one that runs."""
+
+    def saves(place: str) -> str:
+        run = "816643e7-3157-4133-ae26-0e2ee96a9179"
+        return f"[window#10], state info [ checkpoint = {place}, runId = {run}, opId = 0, ver = 0, numPartitions = 2], "
+
+    plan = f"(5) StateStoreSave\nArguments: {saves(where)}Update, 0, 0, 2\n"
+    operators = [{"simpleString": f"{name} {saves(runs_in)}Complete, 0, 2"} for name in ("StateStoreSave", "Other")]
+    told = read_physical_plan(plan, json.dumps(operators, separators=(",", ":")).encode() if runs_in else b"")
     assert {one.value for one in told if one.fact == "output_mode"} == modes
     assert Told("stateful", value=True) in told
 

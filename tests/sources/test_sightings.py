@@ -568,6 +568,9 @@ class TestEventLog:
         found = event(self.EXECUTION, **fields)
         assert found["stateful"] is True
         assert found["output_mode"] == "update"
+        fields["sparkPlanInfo"] = {"simpleString": plan.partition(") ")[2].replace("\n", " ")}
+        fields["physicalPlanDescription"] = plan.replace("file:/ck/q/state", "<unknown>").replace("Update", "Append")
+        assert event(self.EXECUTION, **fields)["output_mode"] == "update"
         assert (found["checkpoint_path"], found["checkpoint_scheme"]) == ("file:/ck/q", "file")
         assert (found["shuffle_partitions"], found["changelog"]) == (8, True)
         line = json.dumps({"Event": self.EXECUTION} | fields).encode()

@@ -38,6 +38,7 @@ class _Event(msgspec.Struct):
     exception: str | None = None
     description: str | None = None
     plan: str | None = field(name="physicalPlanDescription", default=None)
+    operators: msgspec.Raw = field(name="sparkPlanInfo", default_factory=msgspec.Raw)
     confs: dict[str, str] = field(name="modifiedConfigs", default_factory=dict)
 
 
@@ -86,7 +87,7 @@ def _ended(event: _Event) -> Iterator[Told]:
 
 def _execution(event: _Event) -> Iterator[Told]:
     if _BATCH.search(event.description or ""):
-        yield from read_execution(event.plan or "", event.confs)
+        yield from read_execution(event.plan or "", event.confs, bytes(event.operators))
 
 
 _READERS: Final[dict[str, Callable[[_Event], Iterator[Told]]]] = {

@@ -71,6 +71,7 @@ _TOWER: Final = re.compile(r"(?m)(?:^[ :|+*-]*~?Project\b[^\n]*\n)+")
 _NO_TOWER: Final = Told("projections", 1)  # at least, and at most where no plan tells more
 _NODE: Final = re.compile(r"^(?P<indent>[ :|+-]*?)(?P<streaming>~?)(?P<name>[A-Z]\w*)")
 _STATE_INFO: Final = re.compile(r"state info \[ checkpoint = (\S+?), runId = ([0-9a-f-]{36}), opId = \d+")
+_SAVES: Final = re.compile(r"\) StateStoreSave|\"StateStoreSave ")
 _WRITES_FILES: Final = ") Execute InsertIntoHadoopFsRelationCommand\n"
 """A write of files in foreachBatch."""
 _OVERWRITES: Final = re.compile(
@@ -96,16 +97,16 @@ def read_plan(line: Line) -> list[Told]:
     return [each._replace(id=query) for each in found]
 
 
-def read_execution(plan: str, changed: Mapping[str, str]) -> list[Told]:
+def read_execution(plan: str, changed: Mapping[str, str], operators: bytes = b"") -> list[Told]:
     """Read the physical plan of a batch, and the settings that the session changed after the application started."""
     words = len(plan.split()) + sum(map(int, _MORE.findall(plan)))
     found = [Told("plan_words", words), _NO_TOWER] if plan else []
-    return [*found, *read_physical_plan(plan), *limits(plan), *of_confs(changed.items())]
+    return [*found, *read_physical_plan(plan, operators), *limits(plan), *of_confs(changed.items())]
 
 
-def read_physical_plan(text: str) -> list[Told]:
+def read_physical_plan(text: str, operators: bytes = b"") -> list[Told]:
     """Real-time mode, joins, sorts, what rows are multiplied by, and how Python is called; of an operator with
-    state checkpoint, mode and state.
+    state checkpoint, mode and state. `operators`: the same plan as JSON, if known.
     """
     plain = [Told("trigger", "real_time")] if _REAL_TIME_SCAN in text else []
     shapes = {"loop_join": _LOOP_JOINS, "shuffled_join": _SHUFFLED_JOINS, "sort_of_all": _SORT_OF_ALL}
@@ -130,10 +131,13 @@ def read_physical_plan(text: str) -> list[Told]:
     if info is None:
         return plain
     if info[1] == "<unknown>":  # Spark planned it once more without the query, and such a plan always says Append
-        return [Told("stateful", value=True), *plain]
+        text = operators.decode(errors="replace")  # what runs
+        info = _STATE_INFO.search(text)
+        if info is None or info[1] == "<unknown>":
+            return [Told("stateful", value=True), *plain]
     found = [Told("stateful", value=True), *checkpoint(info[1].removesuffix("/state")), *plain]
-    behind = text.partition(") StateStoreSave")[2].partition("state info [")[2]  # of the first operator that saves any
-    mode = _MODE.search(behind.partition("\n")[0])
+    saves = [*_SAVES.split(text, maxsplit=1), ""][1].partition("state info [")[2]  # the first operator that saves any
+    mode = _MODE.search(re.split('[\n"]', saves, maxsplit=1)[0])
     return [*found, Told("output_mode", mode[1].lower())] if mode else found
 
 
