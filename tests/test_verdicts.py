@@ -220,6 +220,11 @@ _PANES = "Arguments: [" + ", ".join(3 * ["[named_struct(start, time#0, end, CASE
             "Functions [2]: [partial_approx_count_distinct(a#8, 0.05, 0, 0), approx_count_distinct(b#9L, 0.01, 0, 0)]",
             {"distinct_error": 0.01},
         ),
+        (
+            "(6) BroadcastNestedLoopJoin\nJoin type: Inner\nJoin condition: (a#24L <= b#4)\n",
+            {"loop_join": True, "loop_condition": "(a <= b)"},
+        ),
+        ("(6) CartesianProduct\nJoin type: Inner\nJoin condition: None\n", {"loop_join": True}),
         ("(2) Filter\nCondition : RLIKE(a#2, (?i).*a\\(b)", {"open_pattern": r"(?i).*a\(b"}),
         ("(2) Filter\nCondition : NOT RLIKE(a#2, (.*)(a|b)(.*)@(.*)\\.c)", {"open_pattern": r"(.*)(a|b)(.*)@(.*)\.c"}),
         (f"(2) Filter\nCondition : RLIKE(a#2, .*{70 * 'a'})", {"open_pattern": f".*{58 * 'a'}"}),

@@ -276,6 +276,7 @@ _FACTS = (
     Fact("loop_join", "bool", "a join compares each row of one side with each of the other",
          "BroadcastNestedLoopJoin or CartesianProduct in an event log; Join without = in a driver log of 4.x", _ASKED,
          settable=False),
+    Fact("loop_condition", "str", "the condition of that join", _PRINTED, _ASKED, settable=False),
     Fact("shuffled_join", "bool", "a join sends both sides through a shuffle",
          "SortMergeJoin or ShuffledHashJoin in the plan of an event log", _ASKED, settable=False),
     Fact("repartitioned_to", "int", "partitions of the largest repartition(N) in the code",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Final
 
 from advisor.facts import from_file_options, from_writer_options
@@ -17,6 +18,8 @@ _REAL_TIME_SCAN: Final = "RealTimeStreamScan"
 _LOOP_JOINS: Final = ("BroadcastNestedLoopJoin", "CartesianProduct")
 _SHUFFLED_JOINS: Final = ("SortMergeJoin", "ShuffledHashJoin")
 _JOIN: Final = re.compile(r"^[ :|+-]*~?Join [A-Z]\w*(?P<condition>.*)")
+_LOOP_CONDITION: Final = re.compile(r"\) (?:BroadcastNestedLoopJoin|CartesianProduct)\n[^\n]*\nJoin condition: (.*)")
+_NUMBER_OF_COLUMN: Final = re.compile(r"#\d+L?")
 _EQUALITIES: Final = (" = ", " <=> ")
 _OF_TEXT: Final = re.compile(
     r"Plan ==\nScan \(1\)\s+\(1\) Scan\nOutput \[1\]: \[obj#\d+\]\nArguments: obj#\d+: java.lang.String, "
@@ -89,7 +92,7 @@ def read_plan(line: Line) -> list[Told]:
     found, query = _writer(nodes[0])
     found += [_NO_TOWER] * (whole and "ForeachBatch" not in nodes[0])  # whose function makes further plans
     found += _costly("\n".join(nodes))
-    found += [Told("loop_join", value=True)] * _joins_in_a_loop(nodes)
+    found += _joins_in_a_loop(nodes)
     stateful = any(_is_stateful(nodes, index) for index in range(len(nodes)))
     if stateful or whole:
         found.append(Told("stateful", stateful))
@@ -111,6 +114,7 @@ def read_physical_plan(text: str, operators: bytes = b"") -> list[Told]:
     plain = [Told("trigger", "real_time")] if _REAL_TIME_SCAN in text else []
     shapes = {"loop_join": _LOOP_JOINS, "shuffled_join": _SHUFFLED_JOINS, "sort_of_all": _SORT_OF_ALL}
     plain += [Told(fact, value=True) for fact, names in shapes.items() if any(name in text for name in names)]
+    plain += _loop_conditions(_LOOP_CONDITION.findall(text))
     if not any(name in text for name in _SHUFFLED_JOINS):  # which gives a repartition(N) before it its own number
         plain += [Told("repartitioned_to", int(number)) for number in _BY_NUMBER.findall(text)]
     plain += _parsed(text)
@@ -141,11 +145,19 @@ def read_physical_plan(text: str, operators: bytes = b"") -> list[Told]:
     return [*found, Told("output_mode", mode[1].lower())] if mode else found
 
 
-def _joins_in_a_loop(nodes: list[str]) -> bool:
-    """Whether a join of a logical plan has no equality; False if a filter, which Spark may move into it, has one."""
-    filters = any("Filter " in node and any(sign in node for sign in _EQUALITIES) for node in nodes)
+def _joins_in_a_loop(nodes: list[str]) -> list[Told]:
+    """Return a join of a logical plan without an equality; none if a filter, which Spark may move into it, has one."""
+    if any("Filter " in node and any(sign in node for sign in _EQUALITIES) for node in nodes):
+        return []
     joins = [join["condition"] for node in nodes if (join := _JOIN.match(node))]
-    return not filters and any(not any(sign in each for sign in _EQUALITIES) for each in joins)
+    loops = [each for each in joins if not any(sign in each for sign in _EQUALITIES)]
+    return [Told("loop_join", value=True)] * bool(loops) + _loop_conditions(each.lstrip(", ") for each in loops)
+
+
+def _loop_conditions(conditions: Iterable[str]) -> list[Told]:
+    """Return the first condition, without the numbers of its columns; none for a join that has no condition."""
+    plain = (redact(_NUMBER_OF_COLUMN.sub("", each))[:100] for each in conditions if each.startswith("("))
+    return [Told("loop_condition", each) for each in islice(plain, 1)]
 
 
 def _joins_own_groups(text: str) -> bool:
