@@ -282,6 +282,8 @@ def test_a_directory_without_rules_is_refused(tmp_path: Path, monkeypatch: pytes
          "--target p99=0.1ms: latency_target_ms cannot be '0.1'; give at least 1"),
         (["analyze", LOG, "--target", "p99=1s", "--target", "p50=1s"],
          "--target p50=1s: is a second one beside p99=1s; give one"),
+        (["analyze", LOG, "--set", "q:latency_target_ms=9", "--target", "q:p99=1s"],
+         "--target q:p99=1s: is a second one beside --set q:latency_target_ms=9; give one"),
         (["analyze", LOG, "--target", "no-such:p99=1s"], "--target no-such:...: no query 'no-such'"),
         (["analyze", LOG, "--master", "sc://host:15002"],
          "sc://host:15002 is a server of Spark Connect, which is no master; from Python, give a session"),
@@ -415,7 +417,8 @@ from advisor.cli import main; main()"""
 
 
 @pytest.mark.parametrize(
-    ("closed", "code"), [(">&-", 0), ("2>&-", 0), ("<&-", 2), ("<&- 2>/dev/full", 2), ("--format html <&-", 0)]
+    ("closed", "code"),
+    [(">&-", 0), ("2>&-", 0), ("<&-", 2), ("<&- 2>/dev/full", 2), ("--fleet 2>/dev/full", 0), ("--format html <&-", 0)],
 )
 def test_what_the_shell_closed_is_no_fault(closed: str, code: int) -> None:
     command = f"{sys.executable} -m advisor analyze {LOG if code == 0 else '-'} {closed}"

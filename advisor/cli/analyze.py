@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from advisor.cli.exits import FAILED_ON
+from advisor.cli.exits import FAILED_ON, remark
 from advisor.cli.options import facts_given, goal_options, group, output_options, stages_option, wish_options
 from advisor.cli.output import check_output, put, rendered, to_file
 from advisor.cli.start import start
@@ -153,7 +153,7 @@ def _queries(paths: tuple[str, ...], options: dict[str, Any]) -> Level | None:
     if read.read_by_jvm:
         from advisor.views.fleet import by_jvm
 
-        click.echo(f"latency-advisor:{by_jvm(read)}", err=True)
+        remark(by_jvm(read).strip())
     if as_json:
         from advisor.views.clean import ascii_json
 
@@ -219,14 +219,14 @@ def _session(options: dict[str, Any]) -> Iterator[Any]:
     """Yield the session of the engine, None for the local one; say which it is."""
     if options["engine"] == "local":
         if options["fleet"]:
-            click.echo("latency-advisor: reading on this machine, without Spark", err=True)
+            remark("reading on this machine, without Spark")
         yield None
         return
     from advisor.cluster import described
     from advisor.cluster import session as of_spark
 
     with of_spark(master=options["master"]) as spark:
-        click.echo(f"latency-advisor: reading with {described(spark)}", err=True)
+        remark(f"reading with {described(spark)}")
         yield spark
 
 

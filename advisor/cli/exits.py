@@ -8,8 +8,8 @@ import re
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -45,6 +45,21 @@ class CodedGroup(click.Group):
         if args is None and any(thread.name == ASKS for thread in threading.enumerate()):
             _leave(code)
         sys.exit(code)
+
+
+def remark(words: str) -> None:
+    """Say it on standard error, if that takes it; a report does not fail for it."""
+    with _unless_full():
+        click.echo(f"latency-advisor: {words}", err=True)
+
+
+@contextmanager
+def _unless_full() -> Iterator[None]:
+    """Leave standard error alone once it is full; Python would fail once more when it exits."""
+    try:
+        yield
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
 def _leave(code: int) -> None:
@@ -83,10 +98,8 @@ def _code(call: Callable[[], Any]) -> int:
         in_a_model = type(error).__name__ == "SchemaError" and "KeyboardInterrupt" in str(error)
         if in_a_model or _of_an_interrupt(error):
             return STOPPED
-        try:
+        with _unless_full():
             _refuse(misfit(error) or error)
-        except OSError:  # standard error is what is full; Python would fail once more when it exits
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
         return WRONG
     return code if isinstance(code, int) else 0
 

@@ -116,6 +116,8 @@ def facts_given(options: Mapping[str, Any]) -> list[str]:
             raise UsageError(f"--target {text}", "is no target", "write p99=500ms or p50=2s")
         if targets.setdefault(found["query"], text) != text:
             raise UsageError(f"--target {text}", f"is a second one beside {targets[found['query']]}", "give one")
+        if beside := [one for one in options["given"] if one.startswith(f"{found['query']}latency_target_")]:
+            raise UsageError(f"--target {text}", f"is a second one beside --set {beside[0]}", "give one")
         ms = duration(found["time"], "--target").total_seconds() * 1000
         read_value(FACTS["latency_target_ms"], f"{ms:g}", place=f"--target {text}")
         given += [f"{found['query']}latency_target_ms={ms:g}", f"{found['query']}latency_target_stat={found['stat']}"]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from advisor.cli.exits import FAILED_ON
+from advisor.cli.exits import FAILED_ON, remark
 from advisor.cli.options import facts_given, goal_options, output_options, stages_option, wish_options
 from advisor.cli.output import check_output, put, rendered, terminal, to_file
 
@@ -94,13 +94,13 @@ def until_it_ends(
         for look, report in enumerate(looks):
             newest = report or newest
             if look == 0 and report is None:
-                click.echo("latency-advisor: no log there yet; it is read as soon as it comes", err=True)
+                remark("no log there yet; it is read as soon as it comes")
             if report is not None:
                 show(report)
                 if ended(report.typed):
                     return 0
             if longest and newest and (why := silent(newest.typed, longest, datetime.now(timezone.utc))):
-                click.echo(f"latency-advisor: {why}", err=True)
+                remark(why)
                 return FAILED_ON
             wait(time.process_time() - begun)
             begun = time.process_time()
