@@ -73,9 +73,9 @@ class Change(Model):
         return self.model_dump(exclude_none=True, exclude_defaults=True)
 
     @cached_property
-    def names(self) -> frozenset[str]:
+    def names(self) -> tuple[str, ...]:
         """The names that stand in braces in its texts."""
-        return frozenset(PLACEHOLDER.findall(repr(self.kinds)))
+        return tuple(dict.fromkeys(PLACEHOLDER.findall(repr(self.kinds))))
 
     @model_validator(mode="after")
     def _something(self) -> Change:

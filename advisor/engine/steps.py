@@ -119,5 +119,5 @@ def inferred(name: str, window: Window) -> str:
 
 def _unfilled(step: Step, window: Window) -> list[Missing]:
     """Return why numbers that the change needs are missing."""
-    named = [name for name in METRICS if name in step.change.names] if step.change and step.change.names else []
+    named = [name for name in step.change.names if name in METRICS] if step.change else []
     return [value for name in named if isinstance(value := measure(window, name), Missing)]
