@@ -62,6 +62,15 @@ def test_what_may_be_chance_is_no_interval(batches: tuple[Batch, ...]) -> None:
     assert inferred(*batches)[1] is None
 
 
+@pytest.mark.parametrize(
+    ("took", "since", "interval"),
+    [(800, 1_000, 1_000), (1_300, 700, None), (1_300, 2_000, 2_000)],  # a trigger between found nothing, or none was
+)
+def test_a_source_that_delivers_every_other_interval_doubles_none(took: int, since: int, interval: int | None) -> None:
+    begun = 2_000 - int(START.timestamp() * 1000) % 2_000
+    assert inferred(*((number, begun + 2_000 * number, since, took) for number in range(12)))[1] == interval
+
+
 def test_an_interval_that_nobody_would_guess_shows_although_triggers_find_nothing() -> None:
     start = 710 - int(START.timestamp() * 1000) % 710
     gaps = [710, 1420, 710, 1420, 710] * 8

@@ -143,7 +143,7 @@ def infer_trigger(executed: Columns) -> dict[str, Known]:
 
 def _origin(interval: int, since: float) -> str:
     """Return how sure an interval of the starts is: the time since the trigger before bears it out, or does not."""
-    return "progress" if since >= interval / 2 else "inferred"
+    return "progress" if since >= _MOST_OF_IT * interval else "inferred"
 
 
 _AT_ONCE: Final = {"trigger": Known("unspecified", "inferred")}
@@ -174,6 +174,8 @@ def _interval_of(
     for each in sorted(possible, reverse=True):
         if each < max(shortest, least):
             return None
+        if since_trigger < _MOST_OF_IT * each and middle(ended - begun) < each:
+            continue  # the trigger before came sooner than that, and behind no batch that outlasts it
         polled = np.abs(steps - each) <= LATE_MS
         in_time = (begun // each == ended // each) | polled
         if in_time.sum() < needed:

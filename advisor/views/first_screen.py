@@ -420,7 +420,9 @@ def _waits_for_two(query: QueryEntry, step: Advice) -> str:
         return f"; what waits in the source is worked off sooner, too{unsure}"
     if query.screen.backlog_untold:
         return "; more where rows wait in the source"
-    return "; a record waits for two batches" if _outlasts(query, batch.told) else ""
+    kind = query.facts["trigger"]
+    unsure = ", if the trigger has no interval" * (kind.origin != "inferred" or kind.value != "unspecified")
+    return f"; a record waits for two batches{unsure}" if _outlasts(query, batch.told) else ""
 
 
 def _drains(step: Advice) -> bool:
