@@ -6,11 +6,12 @@ import json
 from datetime import timedelta
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from advisor.batches import SIGHTINGS
+from advisor.batches import SIGHTINGS, Columns
 from advisor.contract import Conflict, FactEntry
 from advisor.errors import UsageError
 from advisor.facts import (
@@ -29,7 +30,7 @@ from advisor.facts import (
     version_in_words,
 )
 from advisor.facts.evidence import Evidence
-from advisor.facts.inspection import computed, sink_kind, source_kind
+from advisor.facts.inspection import _longest_stage, computed, sink_kind, source_kind
 from tests.made import START, events, table
 
 ID, RUN = "11111111-1111-1111-1111-111111111111", "22222222-2222-2222-2222-222222222222"
@@ -810,3 +811,17 @@ def test_a_sink_that_got_nothing_while_the_state_changed_is_in_append_mode() -> 
         batch["sink"]["numOutputRows"] = 0
     assert computed(table(batches))["output_mode"] == Known("append", "inferred")
     assert "output_mode" not in computed(table(batches[:5]))
+
+
+def test_the_rows_that_a_join_makes_are_not_those_of_a_first_batch_of_middle_length() -> None:
+    joins = np.array(["StreamingSymmetricHashJoin"] * 4, object)
+    stages = {
+        "batch": np.arange(4),
+        "wall_ms": np.array([2100.0, 1900.0, 2000.0, 2200.0]),
+        "kind": np.array(["state"] * 4, object),
+        "operators": joins,
+        "multiplied_by": joins,
+        "made_rows": np.array([100_000.0, 1_000_000.0, 1_100_000.0, 1_200_000.0]),
+        "given_rows": np.full(4, 9_000.0),
+    }
+    assert _longest_stage(Columns(4, {}.__getitem__, stages))["made_rows"].value == 1_100_000

@@ -312,6 +312,8 @@ def test_jobs_on_the_tables_log_explain_a_rhythm() -> None:
 def test_tasks_that_were_seen_at_once_are_one_wave_where_nobody_knows_the_slots() -> None:
     stages = {n: [EVEN | {"slots": None}] for n in range(3)}
     assert ms(opened([BATCH] * 3, stages, task_slots_at_least=2), "waves_ms") == 0
+    assert ms(opened([BATCH] * 3, stages), "waves_ms") == 0  # one slot would take longer
+    stages = {n: [EVEN | {"slots": None, "wall_ms": 210.0}] for n in range(3)}
     assert isinstance(measure(opened([BATCH] * 3, stages), "waves_ms"), Missing)
 
 

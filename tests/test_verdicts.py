@@ -221,6 +221,11 @@ _PANES = "Arguments: [" + ", ".join(3 * ["[named_struct(start, time#0, end, CASE
             {"distinct_error": 0.01},
         ),
         (
+            "== Physical Plan ==\nCollectLimit (3)\n+- * Filter (2)\n   +- Scan text  (1)\n\n\n(1) Scan text \n"
+            "Output [1]: [value#21]\nBatched: false\n\n(2) Filter\nCondition : (length(trim(value#21, None)) > 0)\n",
+            {"columns_looked_up": True},
+        ),
+        (
             "(6) BroadcastNestedLoopJoin\nJoin type: Inner\nJoin condition: (a#24L <= b#4)\n",
             {"loop_join": True, "loop_condition": "(a <= b)"},
         ),

@@ -139,7 +139,8 @@ def _longest_stage(stages: Columns) -> dict[str, Known]:
     usual, times = Counter(plain).most_common(1)[0]
     if not usual or times < _MOST_OF * len(plain):
         return {}
-    alike = sorted((at for at, text in enumerate(plain) if text == usual), key=lambda at: wall[longest[at]])
+    work = np.nan_to_num(stages["made_rows"].astype(float)) * 1e6 + wall  # the rows first: a cold batch makes few
+    alike = sorted((at for at, text in enumerate(plain) if text == usual), key=lambda at: work[longest[at]])
     middle = alike[len(alike) // 2]
     found: dict[str, Any] = {"longest_stage_runs": texts[middle]}
     operator, made, given = (stages[name][longest[middle]] for name in ("multiplied_by", "made_rows", "given_rows"))

@@ -295,6 +295,8 @@ _FACTS = (
          "the plan of an event log", _ASKED, minimum=1, settable=False, merge="largest"),
     Fact("projections", "int", "projections one above the other in the plan",
          "the plan of an event log, or at a query's start (4.0+)", _ASKED, minimum=1, settable=False, merge="largest"),
+    Fact("columns_looked_up", "bool", "a CSV file is read without a schema, so Spark looks into it for its columns",
+         "the plan of an event log", _ASKED, settable=False),
     Fact("overwrites", "bool", "a batch overwrites a table", "the plan of an event log", _ASKED, settable=False),
     Fact("schema_inferred", "bool", "text of an RDD is read without a schema, which Spark infers in each batch",
          "the plan of an event log", _ASKED, settable=False),

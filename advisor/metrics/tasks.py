@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Final
 
 import msgspec
 import numpy as np
@@ -134,6 +135,10 @@ class Spread(msgspec.Struct, frozen=True):
     at_once: np.ndarray
 
 
+_LATE_SHARE: Final = 0.05
+"""By how much of a stage the tasks of one slot may seem to overlap: their times are whole milliseconds."""
+
+
 @remembered
 def spread(window: Window) -> Spread:
     """The stages of the window in numbers."""
@@ -143,8 +148,9 @@ def spread(window: Window) -> Spread:
     before = np.fmax(zero_filled(stages["first_task_ms"]), zero_filled(stages["slots_wait_ms"]))
     with np.errstate(divide="ignore", invalid="ignore"):
         others = np.where(tasks > 1, (total - longest) / (tasks - 1), longest)
-    wall = np.maximum(stages["wall_ms"] - before, longest)
-    rounds = np.where(tasks <= _seen_at_once(window), 1.0, np.ceil(tasks / slots))
+        wall = np.maximum(stages["wall_ms"] - before, longest)
+        at_least = np.fmax(_seen_at_once(window), np.ceil(total / wall - _LATE_SHARE))  # else the stage takes longer
+    rounds = np.where(tasks <= at_least, 1.0, np.ceil(tasks / slots))
     at_once = np.fmin(np.maximum(tasks, 1.0), slots)  # Spark makes stages without a task, too
     return Spread(tasks, slots, wall, total, longest, others, rounds, at_once)
 

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 import advisor
+from advisor.catalogue.traces import forms, traced
 from advisor.stages import PARTS
 
 QUERY, RUN, OTHER = (letter * 8 + "-0000-4000-8000-000000000000" for letter in "abc")
@@ -158,6 +159,19 @@ def test_beside_a_source_of_files_the_folder_shows_a_table(
     last[2]["Stage Info"]["RDD Info"][0]["Parent IDs"] = [20]
     stages, _ = read(tmp_path, plans, stream, table, last, said)
     assert list(stages["kind"]) == kinds
+
+
+@pytest.mark.parametrize(
+    ("place", "told"),
+    [
+        ("InMemoryFileIndex(1 paths)[file:/ref/a b.csv]", "/ref/a%20b.csv"),
+        ("InMemoryFileIndex(2 paths)[file:/ref/a.csv, ... 1 entries]", "/ref"),
+        ("InMemoryFileIndex(2 paths)[file:/ref/day=1, file:/ref/day=2]", "/ref"),
+        ("InMemoryFileIndex(2 paths)[file:/ref, file:/other]", "/ref"),
+    ],
+)
+def test_of_several_files_a_scan_names_the_folder(place: str, told: str) -> None:
+    assert [each[2] for each in traced(forms(events=True)["Scan"], place.encode(), 2.0)] == [f"reads_files {told}"]
 
 
 def test_a_batch_that_two_runs_tried_has_each_its_own_jobs(tmp_path: Path) -> None:

@@ -25,6 +25,11 @@ _OF_TEXT: Final = re.compile(
     r"Plan ==\nScan \(1\)\s+\(1\) Scan\nOutput \[1\]: \[obj#\d+\]\nArguments: obj#\d+: java.lang.String, "
 )
 """The whole plan of `spark.read.json(rdd)` and its like while they look for a schema."""
+_FIRST_LINE: Final = re.compile(
+    r"CollectLimit \(3\)\n\+- (?:\* )?Filter \(2\)\n   \+- Scan text  ?\(1\)\n"
+    r"[^(]{0,9}\(1\)[^(]{0,2000}\(2\)[^(]{0,200}\(length\("
+)
+"""The whole plan of what `spark.read.csv` asks first where it gets no schema."""
 _BY_NUMBER: Final = re.compile(r"\b(\d{1,7})\), REPARTITION_BY_NUM\b")
 _PIVOT: Final = re.compile(r"\) LocalLimit[^\n]{0,80}\nInput \[1\]: [^\n]*\nArguments: 10001\n")
 """The end of the job in which `pivot` looks for its values: distinct ones, one more than spark.sql.pivotMaxValues."""
@@ -118,7 +123,12 @@ def read_physical_plan(text: str, operators: bytes = b"") -> list[Told]:
     if not any(name in text for name in _SHUFFLED_JOINS):  # which gives a repartition(N) before it its own number
         plain += [Told("repartitioned_to", int(number)) for number in _BY_NUMBER.findall(text)]
     plain += _parsed(text)
-    forms = {"schema_inferred": _OF_TEXT, "overwrites": _OVERWRITES, "python_batches": _PYTHON_BATCHES}
+    forms = {
+        "schema_inferred": _OF_TEXT,
+        "columns_looked_up": _FIRST_LINE,
+        "overwrites": _OVERWRITES,
+        "python_batches": _PYTHON_BATCHES,
+    }
     plain += [Told(fact, value=True) for fact, form in forms.items() if form.search(text)]
     plain += [Told("pivot_looks", value=True)] if "Functions: []" in text and _PIVOT.search(text) else []
     if not set(_WINDOW.findall(text)).isdisjoint(_ONE_PARTITION.findall(text)):
