@@ -421,7 +421,8 @@ def _waits_for_two(query: QueryEntry, step: Advice) -> str:
     if query.screen.backlog_untold:
         return "; more where rows wait in the source"
     kind = query.facts["trigger"]
-    unsure = ", if the trigger has no interval" * (kind.origin != "inferred" or kind.value != "unspecified")
+    guessed = kind.value is None or (kind.origin == "inferred" and kind.value != "unspecified")
+    unsure = ", if the trigger has no interval" * guessed
     return f"; a record waits for two batches{unsure}" if _outlasts(query, batch.told) else ""
 
 
