@@ -139,8 +139,8 @@ def _longest_stage(stages: Columns) -> dict[str, Known]:
     usual, times = Counter(plain).most_common(1)[0]
     if not usual or times < _MOST_OF * len(plain):
         return {}
-    work = np.nan_to_num(stages["made_rows"].astype(float)) * 1e6 + wall  # the rows first: a cold batch makes few
-    alike = sorted((at for at, text in enumerate(plain) if text == usual), key=lambda at: work[longest[at]])
+    work = np.lexsort((wall[longest], np.nan_to_num(stages["made_rows"][longest].astype(float))))
+    alike = [at for at in work if plain[at] == usual]  # by the rows first: a cold batch makes few, and takes long
     middle = alike[len(alike) // 2]
     found: dict[str, Any] = {"longest_stage_runs": texts[middle]}
     operator, made, given = (stages[name][longest[middle]] for name in ("multiplied_by", "made_rows", "given_rows"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Final
 
 import msgspec
 import numpy as np
@@ -39,6 +38,7 @@ SMALL_TASK_MS = 100.0  # so long a task takes at least for it to be worth its st
 _OPTIMIZES = "Optimizing "
 _MATCHING = (f"{MERGE} - scanning files", f"{MERGE} - writing new files for only inserts")
 _REWRITTEN = re.compile(rf"{MERGE} - Rewriting (\d{{1,9}}) file")
+_OVERLAP = 0.05  # of a stage: so much the tasks of one slot may seem to run at once, as each ends a little late
 _TIMERS = 0.9
 """What may be relied on of tasks that ran at once by their times: an attempt that was made again counts twice."""
 
@@ -135,10 +135,6 @@ class Spread(msgspec.Struct, frozen=True):
     at_once: np.ndarray
 
 
-_LATE_SHARE: Final = 0.05
-"""By how much of a stage the tasks of one slot may seem to overlap: their times are whole milliseconds."""
-
-
 @remembered
 def spread(window: Window) -> Spread:
     """The stages of the window in numbers."""
@@ -149,7 +145,7 @@ def spread(window: Window) -> Spread:
     with np.errstate(divide="ignore", invalid="ignore"):
         others = np.where(tasks > 1, (total - longest) / (tasks - 1), longest)
         wall = np.maximum(stages["wall_ms"] - before, longest)
-        at_least = np.fmax(_seen_at_once(window), np.ceil(total / wall - _LATE_SHARE))  # else the stage takes longer
+        at_least = np.fmax(_seen_at_once(window), np.ceil(total / wall - _OVERLAP))  # else the stage takes longer
     rounds = np.where(tasks <= at_least, 1.0, np.ceil(tasks / slots))
     at_once = np.fmin(np.maximum(tasks, 1.0), slots)  # Spark makes stages without a task, too
     return Spread(tasks, slots, wall, total, longest, others, rounds, at_once)

@@ -87,7 +87,7 @@ def _ended(event: _Event) -> Iterator[Told]:
 
 def _execution(event: _Event) -> Iterator[Told]:
     if _BATCH.search(event.description or ""):
-        yield from read_execution(event.plan or "", event.confs, bytes(event.operators))
+        yield from read_execution(event.plan or "", event.confs, event.operators)
 
 
 _READERS: Final[dict[str, Callable[[_Event], Iterator[Told]]]] = {

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Final
 
+import msgspec
+
 from advisor.facts import from_file_options, from_writer_options
 from advisor.redaction import redact
 from advisor.sources.sightings.line import Line, Told
@@ -105,14 +107,14 @@ def read_plan(line: Line) -> list[Told]:
     return [each._replace(id=query) for each in found]
 
 
-def read_execution(plan: str, changed: Mapping[str, str], operators: bytes = b"") -> list[Told]:
+def read_execution(plan: str, changed: Mapping[str, str], operators: bytes | msgspec.Raw = b"") -> list[Told]:
     """Read the physical plan of a batch, and the settings that the session changed after the application started."""
     words = len(plan.split()) + sum(map(int, _MORE.findall(plan)))
     found = [Told("plan_words", words), _NO_TOWER] if plan else []
     return [*found, *read_physical_plan(plan, operators), *limits(plan), *of_confs(changed.items())]
 
 
-def read_physical_plan(text: str, operators: bytes = b"") -> list[Told]:
+def read_physical_plan(text: str, operators: bytes | msgspec.Raw = b"") -> list[Told]:
     """Real-time mode, joins, sorts, what rows are multiplied by, and how Python is called; of an operator with
     state checkpoint, mode and state. `operators`: the same plan as JSON, if known.
     """
@@ -145,7 +147,7 @@ def read_physical_plan(text: str, operators: bytes = b"") -> list[Told]:
     if info is None:
         return plain
     if info[1] == "<unknown>":  # Spark planned it once more without the query, and such a plan always says Append
-        text = operators.decode(errors="replace")  # what runs
+        text = bytes(operators).decode(errors="replace")  # what runs
         info = _STATE_INFO.search(text)
         if info is None or info[1] == "<unknown>":
             return [Told("stateful", value=True), *plain]
