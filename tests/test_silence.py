@@ -117,6 +117,13 @@ def test_a_slow_query_is_silent_after_three_times_its_usual() -> None:
     assert [list(found) for found in words] == [[], [RUN]]
 
 
+def test_a_driver_whose_clock_is_ahead_is_silent_as_soon_as_another() -> None:
+    seen = LAST - timedelta(minutes=5)  # by the clock here
+    words = [stall(after - 300, met=seen) for after in (29, 31)]
+    assert words[0] is None and words[1] is not None
+    assert (words[1].word, words[1].since) == ("silent", seen.isoformat(timespec="seconds"))
+
+
 def test_an_hour_without_data_raises_no_alarm() -> None:
     for second in range(10, 3_600, 10):
         said = LAST + timedelta(seconds=second - 8)

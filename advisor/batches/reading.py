@@ -77,8 +77,8 @@ class Doing(NamedTuple):
 
     `at`: the clock. `thread`: the frames of the query's thread, the innermost first, or the query's status.
     `job`: its job that runs, in words. `newest`, `oldest`: the batches that anything else than progress names. `idle`:
-    when the source last said that there is nothing to read. `met`: when the run was first seen. `gone`: since when its
-    driver does not list it.
+    when the source last said that there is nothing to read. `met`: when the run's newest batch was first seen, or the
+    run where none has ended. `gone`: since when its driver does not list it.
     """
 
     at: datetime

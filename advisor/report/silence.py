@@ -71,6 +71,8 @@ def _stall(pace: _Pace | None, doing: Doing, limits: Mapping[str, Any]) -> Stall
         if doing.met is None:
             return None
         pace = _Pace(doing.met, math.inf if doing.oldest is None else doing.oldest, 0.0, 0.0)  # no batch has ended
+    elif doing.met is not None:  # the clock of its driver may be ahead
+        pace = pace._replace(ended=min(pace.ended, doing.met))
     unheard = doing.newest is not None and doing.newest - pace.newest >= limits["unheard_batches"]
     if doing.at - pace.ended >= _quiet(pace, limits) and unheard:
         says = limits["unheard_says"].format(newest=doing.newest)

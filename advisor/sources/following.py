@@ -76,8 +76,8 @@ class Following:
         """The files that could not be read at the last look."""
         self._looked = 0.0
         """When all files were looked at last."""
-        self._met: dict[str, datetime] = {}
-        """When runs were first seen of which no batch has ended."""
+        self._met: dict[str, tuple[float | None, datetime]] = {}
+        """The newest batch of each run, if there is one, and when it was first seen."""
         self._inside: Mapping[str, pa.Table] = {}
         self._read_at = 0.0, 0.0
         """When stages were read, and for how many seconds."""
@@ -137,18 +137,20 @@ class Following:
     def _doing(self, found: Reading) -> dict[str, Doing]:
         """What the logs show now of each query's last run: whether one of them lately said that it is idle.
 
-        Of one of which no batch has ended, also when it was first seen.
+        Also when its newest batch was first seen, or the run where no batch of it has ended.
         """
         now, names = datetime.now(timezone.utc), ["id", "run_id"]
         ids, runs = (found.batches[name].to_pylist() for name in names)
         seen = found.sightings.select(names).drop_null().group_by(names, use_threads=False).aggregate([])
         ended, last = {*runs, UNNAMED}, dict(zip(*(seen[name].to_pylist() for name in names), strict=True))
         begun = {query: run for query, run in last.items() if run not in ended}
-        for run in begun.values():
-            self._met.setdefault(run, now)
+        last_of = dict(zip(runs, found.batches["timestamp"].to_pylist(), strict=True))
+        for run in {*last_of, *begun.values()}:
+            if run not in self._met or self._met[run][0] != last_of.get(run):
+                self._met[run] = last_of.get(run), now
         newest = dict(zip(ids, runs, strict=True)) | begun
         idle = max((part.idle for part in self._growing.values() if part.idle is not None), default=None)
-        return {run: Doing(now, idle=idle, met=self._met.get(run)) for run in newest.values()}
+        return {run: Doing(now, idle=idle, met=self._met[run][1]) for run in newest.values()}
 
     def _stages(self) -> Mapping[str, pa.Table]:
         """Return what ran inside addBatch: read from the beginning, as jobs end long after they begin.

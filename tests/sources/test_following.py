@@ -142,7 +142,18 @@ def test_a_query_that_was_refused_is_not_looked_at(tmp_path: Path, follow: Follo
     why = "org.apache.hadoop.security.AccessControlException: Permission denied: user=a, access=WRITE"
     following = begun(follow, tmp_path / "driver.log", LOG + f"26/11/29 01:00:10 {refused} /c\n{why}\n".encode())
     assert "unknown" in following.reading().sightings["run_id"].to_pylist()
-    assert {one.met for one in following.reading().doing.values()} == {None}
+    assert "unknown" not in following.reading().doing
+
+
+def test_a_run_is_met_again_with_each_batch(tmp_path: Path, follow: Follow) -> None:
+    first = LOG.index(b"\n}\n") + 3
+    following = begun(follow, tmp_path / "driver.log", LOG[:first])
+    met = [one for _ in range(2) for one in following.reading().doing.values()]
+    assert met[0].met == met[1].met == met[0].at
+    (tmp_path / "driver.log").write_bytes(LOG)
+    assert following.poll()
+    (again,) = following.reading().doing.values()
+    assert again.met == again.at > met[1].at
 
 
 @pytest.mark.parametrize("grown", [-5, 0, 40], ids=["empty", "shorter", "longer"])

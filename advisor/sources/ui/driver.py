@@ -147,6 +147,7 @@ class Driver:
         for event in new:
             began = datetime.fromisoformat(event["timestamp"].replace("Z", "+00:00"))
             self._ended[event["runId"]] = began + timedelta(milliseconds=event["batchDuration"])
+            self._met[event["runId"]] = datetime.now(timezone.utc)
         with self._going_on():
             for run in unknown:
                 self._learn(run, [*executions.values()])
@@ -174,7 +175,7 @@ class Driver:
         """
         self._met = {run: self._met.get(run, now) for run in running}
         found = {run: Doing(now, met=self._met[run]) for run in running}
-        quiet = [run for run in running if now - self._ended.get(run, self._met[run]) > _QUIET]
+        quiet = [run for run in running if now - min(self._ended.get(run, now), self._met[run]) > _QUIET]
         if not quiet:
             return found
         threads = self._threads(quiet)
