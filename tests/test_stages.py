@@ -417,11 +417,13 @@ def others(*spans: tuple[float, float]) -> Slots:
 
 def test_others_hold_all_slots_or_none() -> None:
     both = others((0, 100), (50, 200), (300, 400))
-    assert both.held((40, 320), 2, "query") == (50, {"heavy"})
-    assert both.held((40, 320), 1, "query") == (180, {"heavy"})
+    assert both.held((40, 320), 2, "query") == (50, 0, {"heavy"})
+    assert both.held((40, 320), 1, "query") == (180, 120, {"heavy"})
     assert both.held((40, 320), None, "query")[0] == 0
-    assert both.held((40, 320), 3, "query") == (0, frozenset())
-    assert both.held((210, 220), 1, "query") == (0, frozenset())
+    assert both.held((40, 320), 3, "query") == (0, 0, frozenset())
+    assert both.held((210, 220), 1, "query") == (0, 0, frozenset())
+    follow = others((0, 100), (0, 90), (90, 150), (100, 150))
+    assert follow.held((40, 150), 2, "query") == (110, 60, {"heavy"})
 
 
 def held_by(**spans: list[tuple[float, float]]) -> Spans:
@@ -434,5 +436,5 @@ def held_by(**spans: list[tuple[float, float]]) -> Spans:
 
 def test_own_tasks_hold_no_slots_against_oneself_and_several_jobs_are_one_querys() -> None:
     held = held_by(query=[(0.0, 100.0)], other=[(50.0, 60.0)])
-    assert Slots(held, {}).held((0, 100), 1, "query") == (10, {"other"}) and not held.alone
+    assert Slots(held, {}).held((0, 100), 1, "query") == (10, 0, {"other"}) and not held.alone
     assert held_by(query=[(0.0, 100.0)] * 2).alone

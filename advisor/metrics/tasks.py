@@ -117,6 +117,23 @@ def slots_wait_ms(window: Window) -> Batchwise | Missing:
     return Bounds(least, np.fmin(least + more, window.batches["add_batch_ms"]))
 
 
+@bounded_metric("ms", phases=("add_batch_ms",), inside=True, label="waits while free slots went to other queries")
+def slots_overtaken_ms(window: Window) -> Bounds | Missing:
+    """Waiting for slots of which one had become free and went to others' tasks: FAIR would have given it to this query.
+
+    As long as all slots run tasks that began before, no order helps: Spark does not interrupt them.
+    """
+    waits = slots_wait_ms(window)
+    if isinstance(waits, Missing):
+        return waits
+    overtaken, most = window.stages["slots_overtaken_ms"], waits.high if isinstance(waits, Bounds) else waits
+    least, held = (
+        needed(per_batch(window, np.where(np.isnan(overtaken), 0.0, ms)))
+        for ms in (overtaken, zero_filled(window.stages["slots_wait_ms"]))
+    )
+    return Bounds(least, np.fmax(least, most - held + least))
+
+
 class Spread(msgspec.Struct, frozen=True):
     """The stages of the batches: tasks, slots, their milliseconds. NaN where it is not known.
 

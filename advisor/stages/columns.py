@@ -71,6 +71,7 @@ STAGE_COLUMNS: tuple[Column, ...] = (
     _ms("wall_ms", "from its submission to its end", "wall"),
     _ms("first_task_ms", "from its submission to the launch of its first task", "wall"),
     _ms("slots_wait_ms", "part of that time, and of later pauses, in which others' tasks held all slots", "wall"),
+    _ms("slots_overtaken_ms", "part of that wait, from the first slot that became free and went to others on", "wall"),
     _WAITED_FOR,
     _task_ms("task_ms", "from launch to finish"),
     _ms("task_median_ms", "the median task, from launch to finish", "task"),

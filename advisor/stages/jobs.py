@@ -21,7 +21,7 @@ LOCAL = ("process_local", "node_local", "rack_local", "no_pref", "any_local")
 NUMBERS = (
     *(*COUNTED, *LENGTHS, *LOCAL, *SUMS, "scheduler_delay_ms", "rows_max", "rows_median", "first_task_ms"),
     "longest_task",
-    *("slots_wait_ms", "state_load_ms", "state_update_ms", "state_commit_ms", "python_ms"),
+    *("slots_wait_ms", "slots_overtaken_ms", "state_load_ms", "state_update_ms", "state_commit_ms", "python_ms"),
     *("given_rows", "made_rows"),
 )
 """The columns of a row, as the table of stages names them."""

@@ -13,6 +13,7 @@ from advisor.stages.batchjobs import Gathered, Inside
 from advisor.stages.parts import NAMES, Gap, Idle, move
 from advisor.stages.tasks import Spans
 
+NO_QUERY = "a job of no streaming query"
 _OFTEN = 0.2
 """Of the time in which one task less ran: so many ran at once for longer than Spark takes to start the next one."""
 _SHORT_MS = 2.0
@@ -28,7 +29,7 @@ class Slots:
         self._launches, self._finishes = array("d", self._launch.tobytes()), array("d", np.sort(self._finish).tobytes())
         self._longest = float((self._finish - self._launch).max(initial=0.0))
         self._of = {id: whose for whose, id in enumerate(ids)}
-        self._names = [names.get(id, id) if id else "a job of no streaming query" for id in ids]
+        self._names = [names.get(id, id) if id else NO_QUERY for id in ids]
 
     @cached_property
     def seen(self) -> int:
@@ -39,25 +40,27 @@ class Slots:
 
     def held(
         self, gap: Gap, slots: int | None, query: str | None, *, known: bool = True
-    ) -> tuple[float, frozenset[str]]:
-        """How long in this stretch tasks of others held all slots, and whose; nothing if their number is not known.
+    ) -> tuple[float, float, frozenset[str]]:
+        """How long in this stretch tasks of others held all slots, and how much of that after one had become free.
 
-        `known`: tasks of no query are known to be others'.
+        Also whose; nothing if the number of slots is not known. `known`: tasks of no query are known to be others'.
         """
         start, end = gap
         there_at_all = bisect_left(self._launches, end) - bisect_right(self._finishes, start)
         if slots is None or there_at_all < max(slots, 1):
-            return 0.0, frozenset()
+            return 0.0, 0.0, frozenset()
         first = int(np.searchsorted(self._launch, start - self._longest))
         last = int(np.searchsorted(self._launch, end))
         launch, finish = self._launch[first:last], self._finish[first:last]
         there = (finish > start) & (self._whose[first:last] != self._of.get(query, -1))
         if not known:
             there &= self._whose[first:last] != self._of.get(None, -1)
-        held, lengths = _held(np.maximum(launch[there], start), np.minimum(finish[there], end))
-        ms = float(lengths[held >= max(slots, 1)].sum())
+        launch, finish = launch[there], finish[there]
+        ms, overtaken = (
+            _full(launch, finish, (since, end), slots) for since in (start, float(finish.min(initial=end)))
+        )
         names = {self._names[whose] for whose in self._whose[first:last][there].tolist()} if ms > 0 else ()
-        return ms, frozenset(names)
+        return ms, overtaken, frozenset(names)
 
 
 def most_at_once(times: np.ndarray, often: float) -> int:
@@ -68,6 +71,13 @@ def most_at_once(times: np.ndarray, often: float) -> int:
     at_least = np.cumsum(times[::-1])[::-1]
     seldom = np.flatnonzero(at_least[2:] < often * at_least[1:-1])
     return int(seldom[0]) + 1 if len(seldom) else len(at_least) - 1
+
+
+def _full(launch: np.ndarray, finish: np.ndarray, gap: Gap, slots: int) -> float:
+    """Return how long in this stretch these tasks held all slots."""
+    there = finish > gap[0]
+    held, lengths = _held(np.maximum(launch[there], gap[0]), np.minimum(finish[there], gap[1]))
+    return float(lengths[held >= max(slots, 1)].sum())
 
 
 def _held(launch: np.ndarray, finish: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -96,11 +106,12 @@ def put_waits(
         work = insides[batch].work
         of_log = slots_of(work.spans)
         slots = of_log.seen if work.origin == "driver_log" else attempt.slots
-        ms, others = of_log.held(gap, slots, insides[batch].batch.id, known=work.knows_others)
+        ms, overtaken, others = of_log.held(gap, slots, insides[batch].batch.id, known=work.knows_others)
         if ms > 0:
             move(parts[batch], "slots_wait_ms", ms, [NAMES[idle.part[nth]]])
             found[batch] |= others
-            attempt.numbers["slots_wait_ms"] = attempt.numbers.get("slots_wait_ms", 0.0) + ms
+            for name, more in (("slots_wait_ms", ms), ("slots_overtaken_ms", overtaken)):
+                attempt.numbers[name] = attempt.numbers.get(name, 0.0) + more
             attempt.waited_for = sorted({*attempt.waited_for, *others})
     for at, inside in enumerate(insides):
         if not inside.work.clock:

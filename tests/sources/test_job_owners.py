@@ -328,7 +328,8 @@ def late(line: str, ms: int) -> str:
         (range(6), POOL, "KafkaV2", True, 1),  # lines name all that a query's own thread runs
         (range(2), REPORT, "KafkaV2", False, None),
         ((), POOL, "KafkaV2", True, 2),
-        (range(6), REPORT, "FileStreamSource", False, None),
+        (range(6), REPORT, "FileStreamSource", False, 1),
+        (range(6), OWN, "FileStreamSource", False, None),
         (range(6), LISTS, "KafkaV2", True, None),
         (range(6), OWN, "KafkaV2", True, None),
         (range(6), BROADCAST, "KafkaV2", True, None),
@@ -373,3 +374,33 @@ def test_what_a_thread_does_beside_a_batch_is_not_what_the_batch_does(tmp_path: 
     )
     assert (found["slots_wait_ms"], found["code_too_long"]) == (98 * thread, 1)
     assert list(found["waited_for"]) == ["a job of no streaming query"] * thread
+
+
+HOLDS = """25/10/03 10:00:{at} INFO DAGScheduler: Got job {n} ({site}) with {tasks} output partitions
+25/10/03 10:00:{at} INFO DAGScheduler: Final stage: ResultStage {n} ({site})
+25/10/03 10:00:{at} INFO DAGScheduler: Submitting {tasks} missing tasks from ResultStage {n} (x)
+"""
+RUNS = "25/10/03 10:00:{at} INFO TaskSetManager: Starting task {task}.0 in stage {n}.0 (TID {n}{task}) (h, ANY, 9 bytes)\n"
+RAN = "25/10/03 10:00:{at} INFO TaskSetManager: Finished task {task}.0 in stage {n}.0 (TID {n}{task}) in {ms} ms on h\n"
+OVER = """25/10/03 10:00:{at} INFO DAGScheduler: ResultStage {n} ({site}) finished in {ms} ms
+25/10/03 10:00:{at} INFO DAGScheduler: Job {n} finished: {site}, took {ms} ms
+"""
+
+
+def test_a_stage_waits_for_slots_that_a_job_of_no_query_holds_by_a_clock_of_seconds(tmp_path: Path) -> None:
+    text = ""
+    for batch in range(6):
+        begin, end = f"{2 * batch:02}", f"{2 * batch + 1:02}"
+        other = {"n": 2 * batch, "site": REPORT, "tasks": 2, "ms": 1300}
+        own = {"n": 2 * batch + 1, "site": OWN, "tasks": 2, "ms": 100}
+        text += HOLDS.format(at=begin, **other) + "".join(RUNS.format(at=begin, task=nth, **other) for nth in (0, 1))
+        text += OFFSETS.format(at=begin, batch=batch).replace(".200", "") + HOLDS.format(at=begin, **own)
+        for nth in (0, 1):
+            text += RAN.format(at=end, task=nth, **other) + RUNS.format(at=end, task=nth, **own)
+        text += OVER.format(at=end, **other) + "".join(RAN.format(at=end, task=nth, **own) for nth in (0, 1))
+        text += OVER.format(at=end, **{**own, "ms": 1400})
+        text += made(batch, "FileStreamSource").replace(".900", "")
+    (tmp_path / "driver.log").write_text(text)
+    stages = advisor.read_stages(tmp_path / "driver.log")
+    assert list(stages["slots_wait_ms"]) == [1200] * 6 and list(stages["slots_overtaken_ms"]) == [0] * 6
+    assert [list(names) for names in stages["waited_for"]] == [["a job of no streaming query"]] * 6

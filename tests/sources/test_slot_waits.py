@@ -23,7 +23,7 @@ NAMES = [part.name for part in PARTS]
 
 def waits_of(path: Path) -> pd.DataFrame:
     stages = advisor.read_stages(path)
-    return stages.set_index(["run_id", "batch_id", "stage"])[["slots_wait_ms", "waited_for", "wall_ms"]]
+    return stages.set_index(["run_id", "batch_id", "stage"])[["slots_wait_ms", "slots_overtaken_ms", "waited_for", "wall_ms"]]
 
 
 TWO = SAMPLES / "both/two-queries-4.3.0"
@@ -52,6 +52,8 @@ def test_a_clock_of_seconds_tells_waits_that_lengths_and_order_leave_no_doubt_of
     told = both[both["slots_wait_ms"].notna()]
     assert len(told) > 0.2 * len(both)
     assert ((told["slots_wait_ms"] - told["slots_wait_ms_by_events"]).abs() <= 50).all()
+    none = told[told["slots_overtaken_ms"] == 0]
+    assert (none["slots_overtaken_ms_by_events"].fillna(0) <= 0.2 * none["slots_wait_ms"]).all()
     parts = advisor.read_stages(tmp_path / "driver.log", parts=True)
     assert (parts["too_long"] == 0).all()
     unsure = parts["together"].map(lambda names: "scheduling+slots_wait" in names)

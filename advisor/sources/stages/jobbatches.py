@@ -32,6 +32,8 @@ _QUARTER_MS = 900_000
 """Zones differ by quarters of an hour."""
 _STEADY = 2
 """How many batches behind each other have to show that the clock was put forward behind them."""
+_OWN_PLACES = ("start at ", "toTable at ")
+"""How the names of jobs begin that a query's own thread starts, outside of foreachBatch."""
 _SEVERAL = 3
 """Before so many batches a thread has to start a job: the first one's may be of before the query."""
 
@@ -93,11 +95,13 @@ def _of_others(jobs: Sequence[LoggedJob], events: Events) -> set[int]:
     """Return which jobs another thread of the application runs, as its code also starts some where no batch can.
 
     Between the event of a batch and the offsets of the next one only a source of files, or a thread, starts jobs.
+    Those of the source have the place of start(), as all of the query's own thread.
     """
     between: dict[str, set[Batch]] = defaultdict(set)
     for job in jobs:
         event = None if job.named or job.background or job.description else events.of(job.place, None)
-        if event and job.before == event.batch.batch_id and event.folders == []:
+        lists = event and (event.folders is None or (event.folders and job.name.startswith(_OWN_PLACES)))
+        if event and job.before == event.batch.batch_id and not lists:
             between[job.name].add(event.batch)
     names = {name for name, batches in between.items() if len(batches) >= _SEVERAL}
     tell = any(job.named for job in jobs)  # then all jobs of the query's own thread name it

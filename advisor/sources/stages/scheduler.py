@@ -180,7 +180,7 @@ class Scheduler:
 
     def settle_waits(self) -> None:
         """Note how long stages waited for others' tasks, of jobs that know their batches."""
-        self._waits.settle(self.jobs, least_slots(self._ran))
+        self._waits.settle(self.jobs, least_slots(self._ran), knows_others=self._work.knows_others)
 
     def hand_over(self) -> None:
         """Give the tasks of the stage attempts that ended to the work."""

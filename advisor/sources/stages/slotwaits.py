@@ -14,7 +14,7 @@ import numpy as np
 
 from advisor.sources.stages.loggedjobs import LoggedJob, LoggedStage
 from advisor.stages import Attempt
-from advisor.stages.waits import most_at_once
+from advisor.stages.waits import NO_QUERY, most_at_once
 
 _OFTEN = 0.5
 """Spark may log a task's start before the end that made room for it: then one task too many seems to run."""
@@ -53,29 +53,36 @@ class SlotWaits:
         ends = np.frombuffer(self._ends, np.int64).reshape(-1, 4)
         self._ends = array("q", ends[ends[:, _JOB] >= jobs].tobytes())
 
-    def settle(self, jobs: Sequence[LoggedJob], slots: int) -> None:
-        """Note how long stages of these jobs, which know their batches, waited on so many slots, and for whom."""
-        batches = [job.batch for job in jobs]
-        places = {id: place for place, id in enumerate(dict.fromkeys(batch.id for batch in batches if batch))}
+    def settle(self, jobs: Sequence[LoggedJob], slots: int, *, knows_others: bool) -> None:
+        """Note how long stages of these jobs, which know their batches, waited on so many slots, and for whom.
+
+        `knows_others`: jobs without a batch are known to be of no query.
+        """
+        none = NO_QUERY if knows_others else None
+        owners = [(job.batch.id or "") if job.batch else none for job in jobs]
+        places = {id: place for place, id in enumerate(dict.fromkeys(id for id in owners if id is not None))}
         if len(places) < 2:
             return
-        whose = np.array([places[batch.id] if batch else -1 for batch in batches], np.int64)
+        whose = np.array([-1 if id is None else places[id] for id in owners], np.int64)
         first = jobs[0].nth
         self.forget(first)
         self._waiting.sort(key=attrgetter("line"))
         own = whose[[one.job.nth - first for one in self._waiting if one.job]]
         ends = np.frombuffer(self._ends, np.int64).reshape(-1, 4)
         of_ends, stretches = whose[ends[:, _JOB] - first], _stretches(self._waiting, ends)
-        full = np.zeros(len(own), np.int64)
+        full, ended = np.zeros((2, len(own)), np.int64)
         others: list[list[str]] = [[] for _ in self._waiting]
         for id, place in places.items():
-            waiting, ran = _seen(ends[of_ends == place], stretches[own[stretches["of"]] != place])
+            waiting, ran, count = _seen(ends[of_ends == place], stretches[own[stretches["of"]] != place])
             np.maximum.at(full, waiting, ran)
+            np.add.at(ended, waiting, count)
             for at in np.unique(waiting).tolist():
-                others[at].append(id or "")
-        for one, most, names in zip(self._waiting, full.tolist(), others, strict=True):
+                others[at].append(id)
+        for one, most, names, count in zip(self._waiting, full.tolist(), others, ended.tolist(), strict=True):
             if names and one.attempt and most >= slots - 1:
                 _settle_wait(one.attempt, names, sure=most >= slots)
+                if one.attempt.waited_for and count <= min(one.tasks, slots):  # its tasks got all that became free
+                    one.attempt.numbers["slots_overtaken_ms"] = 0.0
 
 
 def _stretches(waiting: Sequence[LoggedStage], ends: np.ndarray) -> np.ndarray:
@@ -96,11 +103,12 @@ def _stretches(waiting: Sequence[LoggedStage], ends: np.ndarray) -> np.ndarray:
     return rows
 
 
-def _seen(ends: np.ndarray, stretches: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return (which stages had tasks to start when some of these tasks ended, how many ran then at most)."""
+def _seen(ends: np.ndarray, stretches: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return (which stages had tasks to start when some of these tasks ended, how many ran then at most, and ended)."""
     first, last = (np.searchsorted(ends[:, _LINE], stretches[name]) for name in ("begin", "end"))
     some = first < last
-    return stretches["of"][some], _most(ends[:, _RAN], first[some], last[some]) - stretches["less"][some]
+    most = _most(ends[:, _RAN], first[some], last[some]) - stretches["less"][some]
+    return stretches["of"][some], most, (last - first)[some]
 
 
 def _most(values: np.ndarray, first: np.ndarray, last: np.ndarray) -> np.ndarray:
