@@ -817,7 +817,7 @@ class TestWatching:
         [
             ("sql?details=false", True, True), ("sql?details=true", True, True),
             ("StreamingQuery/statistics", False, False),
-            ("StreamingQuery/", False, False), ("/environment", True, False), ("/executors", True, False),
+            ("StreamingQuery/?active", False, False), ("/environment", True, False), ("/executors", True, False),
             ("/sql/", True, False), ("/jobs", True, False), ("/stages", True, False),
         ],
     )  # fmt: skip
@@ -840,7 +840,7 @@ class TestWatching:
             assert bool(watched._driver._unopened) is (fails in ("/jobs", "/stages"))
             watched._driver._open_from = 0.0
             looked = watched.reading()
-            assert (bool(looked.from_ui), looked.gone_since is None) == (kept, fails != "StreamingQuery/")
+            assert (bool(looked.from_ui), looked.gone_since is None) == (kept, fails != "StreamingQuery/?active")
             learned = watched._driver._learned & set(looked.batches["run_id"].to_pylist())
             assert bool(learned) is (kept and fails not in ("sql?details=false", "/sql/"))
             assert any("stateOperators" in str(each) for each in looked.batches["partial"].to_pylist()) is lacking

@@ -11,7 +11,8 @@ from typing import Any, Final, NamedTuple
 from advisor.batches import instant
 from advisor.sources.sightings.line import OF_SPARK
 
-LIST: Final = "StreamingQuery/"
+LIST: Final = "StreamingQuery/?active.pageSize=100000&completed.pageSize=100000"
+"""Without a size the page shows 100 queries that run, and 100 that do not."""
 HEADING: Final = "Streaming Query Statistics"
 """Stands on the page of a run's statistics."""
 STATISTICS: Final = "StreamingQuery/statistics/?id="
