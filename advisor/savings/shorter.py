@@ -51,7 +51,8 @@ def shorter(
     """
     waves = np.minimum(sum(ms for metric, ms in saved if metric == OF_WAVES), mixed.waves)
     seen = np.maximum(cut - waves - sum(_hidden(ms, metric, window, mixed) for metric, ms in saved), np.minimum(cut, 0))
-    start, before = mixed.start - seen * each, cut * np.append(1.0, each[:-1])
+    held = window.batches["held_back"][mixed.known]  # by a limit from below: for rows, not for the batch before
+    start, before = mixed.start - seen * each, np.where(held, 0.0, cut * np.append(1.0, each[:-1]))
     gap = np.maximum(window.batches["interval_ms"][mixed.known], SHORTEST_MS)
     if interval in (None, window.facts.fixed_interval_ms):
         least = np.where(follows, SHORTEST_MS, interval or np.inf)
