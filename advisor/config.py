@@ -162,12 +162,16 @@ def _read(path: Path) -> Config:
     try:
         config = Config.model_validate(given)
     except ValidationError as error:
-        wrong += [f"{path}: {_problem(found)}" for found in error.errors()]
+        found = error.errors()
+        wrong += [f"{path}: {_problem(one)}" for one in found[:_MOST_TOLD]]
+        wrong += [f"{path}: {len(found) - _MOST_TOLD:,} others"] * (len(found) > _MOST_TOLD)
     if wrong:
         raise CatalogueError("", "\n".join(wrong))
     return config
 
 
+_MOST_TOLD = 20
+"""Mistakes of a file that are told."""
 _KEYS: dict[str, list[str]] = {"": [*Config.model_fields], "ignore": [*Ignore.model_fields]}
 """The keys that may stand below the first one; below `queries` those of a query."""
 

@@ -157,6 +157,11 @@ def test_everything_that_is_wrong_is_said_at_once(tmp_path: Path) -> None:
     assert "stateful" in said and "'snk'" in said
 
 
+def test_of_very_many_mistakes_some_are_told(tmp_path: Path) -> None:
+    said = refused(tmp_path, "\n".join(f"k{nth}: 1" for nth in range(2000))).splitlines()
+    assert len(said) == 21 and said[-1].endswith(": 1,980 others")
+
+
 def test_a_key_that_stands_twice_is_refused_with_its_line_and_hides_nothing(tmp_path: Path) -> None:
     once = "ignore: [{rule: LG001, reason: x}]\n"
     said = refused(tmp_path, once + "queries: {a: {snk: 1}}\n" + once).splitlines()

@@ -155,9 +155,13 @@ class _Loader(SafeLoader):
         lines.setdefault(name, line)
 
     def plain(self, node: yaml.ScalarNode) -> Any:
-        """A number or a truth; the word itself where it is none of YAML 1.2 (`0x_`, `1:30`) or no 64 bits hold it."""
+        """A number or a truth; the word itself where it is none of YAML 1.2 (`0x_`, `1:30`) or no 64 bits hold it.
+
+        Digits are decimal, as `0500`, which YAML 1.1 reads as 320.
+        """
+        decimal, make = node.value.lstrip("+-").isdecimal(), SafeLoader.yaml_constructors[node.tag]
         try:  # to add up what colons part takes quadratic time
-            number = node.value if ":" in node.value else SafeLoader.yaml_constructors[node.tag](self, node)
+            number = node.value if ":" in node.value else int(node.value) if decimal else make(self, node)
         except (ValueError, OverflowError, LookupError):
             return node.value
         return node.value if isinstance(number, int) and abs(number) >= 1 << 63 else number

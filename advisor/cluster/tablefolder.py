@@ -20,6 +20,8 @@ from advisor.sources.paths import first_line, is_address, is_url, refuse_credent
 _TIME = "%Y%m%dT%H%M%S%z"
 _NEW = re.compile(r"_new-(\d{8}T\d{6}\+0000)-\w+")
 _MANIFEST = re.compile(r"manifest-(\d+)\.json")
+_OF_OTHERS = re.compile(r"^(?:_delta_log|metadata|\.hoodie|_SUCCESS)$|\.parquet$")
+"""What lies in a table of another program: Delta, Iceberg, Hudi, Spark's own."""
 _ABANDONED = timedelta(days=1)
 """Age of a run's folder that is removed where no lock shows whether the run still works."""
 _WOULD_DO = "give a directory that can be written"
@@ -50,8 +52,12 @@ class TableFolder:
 
     def __init__(self, spark: Any, place: str, tables: Sequence[str]) -> None:
         self._path = spark._jvm.org.apache.hadoop.fs.Path
-        self._files = self._path(place).getFileSystem(spark.sparkContext._jsc.hadoopConfiguration())
-        root = self._files.makeQualified(self._path(place))
+        try:
+            self._files = self._path(place).getFileSystem(spark.sparkContext._jsc.hadoopConfiguration())
+            root = self._files.makeQualified(self._path(place))
+        except Exception:  # whatever Py4J hands on: its words repeat a credential
+            says = "this Spark has no file system for such a place, or its host is not known"
+            raise UsageError("save_table", says, "give the directory in which the tables are to stand") from None
         self.place = root.toString().rstrip("/")
         self.on_disk = root.toUri().getPath() if self._files.getUri().getScheme() == "file" else None
         """Where it lies on this machine, if it does."""
@@ -84,7 +90,7 @@ class TableFolder:
                 raise InputError(newest.toString(), says, "save into a new directory") from None
             if f"_new-{self.manifest['added']}" in names:
                 self._finish()
-        elif strange := next((name for name in self._tables if name in names), None):
+        elif strange := next((name for name in names if name in self._tables or _OF_OTHERS.search(name)), None):
             says = "a table without a manifest: another program or version wrote it"
             raise InputError(self.saved(strange), says, "save into a new directory")
         old = f"{datetime.now(timezone.utc) - (timedelta(0) if self.on_disk else _ABANDONED):{_TIME}}"

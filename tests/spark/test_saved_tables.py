@@ -14,7 +14,7 @@ from pyarrow.dataset import dataset
 from advisor import api, catalogue
 from advisor.cluster import WHOLE, judge, tablefolder
 from advisor.cluster.saving import Table
-from advisor.cluster.tablefolder import TableFolder
+from advisor.cluster.tablefolder import TableFolder, table_folder
 from advisor.contract import Fleet
 from advisor.errors import InputError, UsageError
 from advisor.report import Asked
@@ -281,11 +281,21 @@ def test_rows_of_another_program_are_refused(save: Any, spark: Any, table: Path)
         save()
 
 
+@pytest.mark.parametrize("place", ["jdbc:mysql://u:pw1@h/x", "nofs://host/x", "file://localhost/x", "\ud800"])
+def test_a_place_that_spark_does_not_know_is_one_clear_error(spark: Any, place: str) -> None:
+    with pytest.raises(UsageError, match="no file system") as error, table_folder(spark, place, ["files"]):
+        pass
+    assert "pw1" not in str(error.value)
+
+
 def test_tables_of_somebody_else_stay(save: Any, table: Path) -> None:
-    (table / "files").mkdir(parents=True)
+    (table / "_lock").parent.mkdir()
     (table / "_lock").write_text("mine")
-    with pytest.raises(InputError, match="/files: a table without a manifest"):
-        save()
+    for others in ("files", "_delta_log", "metadata", "part-0.parquet"):
+        (table / others).mkdir()
+        with pytest.raises(InputError, match=f"/{others}: a table without a manifest"):
+            save()
+        (table / others).rmdir()
     for held in ("", '{"name": "my web app"}', '{"added": 5, "replaced": [], "rows": {}}'):
         (table / "manifest-1.json").write_text(held)
         with pytest.raises(InputError, match=r"manifest-1\.json: no manifest"):
