@@ -111,7 +111,8 @@ def may(asked: str, pinned: Mapping[str, str], window: Window) -> Answer:
     if kept is not None:
         given |= {f"{ASKED}kept": kept, f"{ASKED}is_same": kept.lower() == value.lower()}
     given |= _spelling(setting, pinned, window)
-    given[f"{ASKED}was_continuous"] = window.facts.value("trigger") == "continuous"
+    wrote = window.facts.value("checkpoint:is_continuous") or window.facts.value("trigger") == "continuous"
+    given[f"{ASKED}was_continuous"] = wrote
     if wish.as_fact:
         least = window.facts.value("spark_version") or window.facts.value("spark_version_at_least")
         given |= {wish.as_fact: value, f"{ASKED}written_by": written_by(window)}

@@ -36,6 +36,7 @@ def facts_of(seen: Seen) -> dict[str, Known]:
         "changelog": _has_changelog(seen),
         "spark_version_at_least": _least_version(seen),
         "stateful": bool(seen.operators) if seen.newest else None,
+        "trigger": "continuous" if seen.is_continuous else None,
         "async_progress_before": (not seen.operators and seen.has_gaps) or None,
     }
     confs = from_confs(seen.newest.confs, "checkpoint") if seen.newest else {}
@@ -49,6 +50,7 @@ def own_facts(seen: Seen) -> dict[str, Known]:
     offsets, commits = seen.newest.version if seen.newest else None, seen.commit.version if seen.commit else None
     found = {
         "is_new": seen.offset_log.last is None and seen.commit_log.last is None,
+        "is_continuous": seen.is_continuous,
         "is_damaged": bool(seen.damage),
         "damage": seen.damage[0] if seen.damage else None,
         "has_metadata": seen.has_metadata,

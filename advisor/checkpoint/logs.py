@@ -55,11 +55,15 @@ def held(entries: Iterable[Entry], compacted: str = "") -> Held:
 
 
 class Offsets(NamedTuple):
-    """One batch of the offset log. `offsets`: its text by the source's name or number; None where it has none yet."""
+    """One batch of the offset log. `offsets`: its text by the source's name or number; None where it has none yet.
+
+    `is_continuous`: continuous processing wrote it, which leaves the line of settings empty.
+    """
 
     version: int
     offsets: Mapping[str, str | None]
     confs: Mapping[str, str]
+    is_continuous: bool = False
 
     def rows_since(self, before: Offsets) -> int | None:
         """Return the rows between the offsets of an earlier batch and these; None where offsets do not count rows."""
@@ -98,7 +102,7 @@ def read_offsets(folder: Folder, name: str, *, read_all: bool = True) -> Offsets
         known.add(text)
     confs = told.get("conf") if isinstance(told.get("conf"), dict) else {}
     safe = {str(key): redact_setting(str(key), str(value)) for key, value in (confs or {}).items()}
-    return Offsets(version, offsets, safe)
+    return Offsets(version, offsets, safe, not lines[1].strip())
 
 
 def _reads(text: str) -> bool:

@@ -67,9 +67,19 @@ class Seen:
 
     @property
     def next_batch(self) -> int:
-        """The batch with which a start goes on: the newest again where its commit is missing."""
-        last = self.offset_log.last
+        """The batch with which a start goes on: the newest again where its commit is missing.
+
+        Continuous processing goes on behind the newest commit.
+        """
+        last, commit = self.offset_log.last, self.commit_log.last
+        if self.is_continuous:
+            return 0 if commit is None else commit + 1
         return 0 if last is None else last + self.is_committed
+
+    @property
+    def is_continuous(self) -> bool:
+        """Whether continuous processing wrote the newest batch."""
+        return self.newest is not None and self.newest.is_continuous
 
     @property
     def commit_ahead(self) -> int | None:

@@ -87,6 +87,22 @@ def test_what_may_be_changed(case: dict[str, Any], sample: Callable[[str], Path]
     assert f"{case['before']}:" in "".join(checkpoint_as_text(found, width=300, color=False).split())
 
 
+def test_what_continuous_processing_wrote_takes_no_micro_batches(sample: Callable[[str], Path]) -> None:
+    place = sample("4.3-stateless")
+    for log in (place / "offsets").iterdir():
+        version, _, *offsets = log.read_text().splitlines()
+        log.write_text("\n".join([version, "", *offsets]))
+    last = int(newest(place, "offsets").name)
+    before = ["trigger=processing-time", "trigger=available-now", "real-time"]
+    found = read_checkpoint(place, before=before)
+    assert [one.answer for one in (*found.start, *found.answers)] == ["only_so", "no", "no", "no"]
+    assert [one.answer for one in read_checkpoint(place, set=["trigger=processing_time"]).start] == ["no"]
+    for commit in (last, last - 1):
+        (place / "commits" / str(commit)).unlink(missing_ok=True)
+    again = read_checkpoint(place).again
+    assert (again.next, again.batch, again.rows) == (last - 1, last - 1, None)  # behind the newest commit
+
+
 @pytest.mark.parametrize(
     ("name", "asked", "once"),
     [

@@ -380,7 +380,9 @@ HOLDS = """25/10/03 10:00:{at} INFO DAGScheduler: Got job {n} ({site}) with {tas
 25/10/03 10:00:{at} INFO DAGScheduler: Final stage: ResultStage {n} ({site})
 25/10/03 10:00:{at} INFO DAGScheduler: Submitting {tasks} missing tasks from ResultStage {n} (x)
 """
-RUNS = "25/10/03 10:00:{at} INFO TaskSetManager: Starting task {task}.0 in stage {n}.0 (TID {n}{task}) (h, ANY, 9 bytes)\n"
+RUNS = (
+    "25/10/03 10:00:{at} INFO TaskSetManager: Starting task {task}.0 in stage {n}.0 (TID {n}{task}) (h, ANY, 9 bytes)"
+)
 RAN = "25/10/03 10:00:{at} INFO TaskSetManager: Finished task {task}.0 in stage {n}.0 (TID {n}{task}) in {ms} ms on h\n"
 OVER = """25/10/03 10:00:{at} INFO DAGScheduler: ResultStage {n} ({site}) finished in {ms} ms
 25/10/03 10:00:{at} INFO DAGScheduler: Job {n} finished: {site}, took {ms} ms
@@ -393,10 +395,12 @@ def test_a_stage_waits_for_slots_that_a_job_of_no_query_holds_by_a_clock_of_seco
         begin, end = f"{2 * batch:02}", f"{2 * batch + 1:02}"
         other = {"n": 2 * batch, "site": REPORT, "tasks": 2, "ms": 1300}
         own = {"n": 2 * batch + 1, "site": OWN, "tasks": 2, "ms": 100}
-        text += HOLDS.format(at=begin, **other) + "".join(RUNS.format(at=begin, task=nth, **other) for nth in (0, 1))
+        text += HOLDS.format(at=begin, **other) + "".join(
+            RUNS.format(at=begin, task=nth, **other) + "\n" for nth in (0, 1)
+        )
         text += OFFSETS.format(at=begin, batch=batch).replace(".200", "") + HOLDS.format(at=begin, **own)
         for nth in (0, 1):
-            text += RAN.format(at=end, task=nth, **other) + RUNS.format(at=end, task=nth, **own)
+            text += RAN.format(at=end, task=nth, **other) + RUNS.format(at=end, task=nth, **own) + "\n"
         text += OVER.format(at=end, **other) + "".join(RAN.format(at=end, task=nth, **own) for nth in (0, 1))
         text += OVER.format(at=end, **{**own, "ms": 1400})
         text += made(batch, "FileStreamSource").replace(".900", "")

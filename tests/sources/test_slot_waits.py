@@ -23,7 +23,9 @@ NAMES = [part.name for part in PARTS]
 
 def waits_of(path: Path) -> pd.DataFrame:
     stages = advisor.read_stages(path)
-    return stages.set_index(["run_id", "batch_id", "stage"])[["slots_wait_ms", "slots_overtaken_ms", "waited_for", "wall_ms"]]
+    return stages.set_index(["run_id", "batch_id", "stage"])[
+        ["slots_wait_ms", "slots_overtaken_ms", "waited_for", "wall_ms"]
+    ]
 
 
 TWO = SAMPLES / "both/two-queries-4.3.0"
