@@ -83,8 +83,7 @@ def percentile(query: QueryEntry, stat: Literal["p50", "p99"]) -> str:
 
 def at_least(query: QueryEntry) -> str:
     """What stands before a latency where more waits than the sources tell."""
-    least = "at least " if query.window.batches == 1 else "both at least "
-    return least if query.screen.backlog_untold else ""
+    return "at least " if query.screen.backlog_untold else ""
 
 
 def lag(query: QueryEntry) -> str:
