@@ -18,6 +18,7 @@ from advisor.cluster.session import is_local, settings
 from advisor.cluster.tablefolder import refuse_place
 from advisor.cluster.units import File, Unit, cost, logs
 from advisor.errors import InputError
+from advisor.sources import saved
 from advisor.sources.paths import (
     STDIN,
     Input,
@@ -74,11 +75,18 @@ def given(spark: Any, paths: Paths) -> Given:
         lengths |= below
         urls += [path] if below else []
         for one in found:
-            unfit = "" if shown(one.path) == one.path else "its name is no UTF-8: only --engine local reads it"
+            unfit = _only_local(one.path)
             inputs.setdefault(one.path, one._replace(unfit=unfit) if unfit else one)  # Spark holds names as UTF-8
     found_logs = logs(inputs.values(), sizes(path for path in inputs if path not in lengths) | lengths)
     near, far = ([log for log in found_logs if (log.files[0].path in lengths) is by_jvm] for by_jvm in (False, True))
     return Given(list(inputs.values()), near, far, urls)
+
+
+def _only_local(path: str) -> str:
+    """Return why a cluster does not read this file; nothing where it does."""
+    why = "" if shown(path) == path else "its name is no UTF-8"
+    why = "--save wrote it" if saved.is_saved(path) else why
+    return why and f"{why}: only --engine local reads it"
 
 
 def _named(paths: Paths) -> list[str]:

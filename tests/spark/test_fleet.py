@@ -118,6 +118,13 @@ def test_what_only_the_jvm_reaches_gives_the_same(spark: Any, monkeypatch: pytes
     assert all("only the JVM" in one["reason"] for one in broken)
 
 
+def test_a_file_that_only_the_local_engine_reads_is_named(spark: Any, tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_bytes((SAMPLES / "LG001/progress-lines-4.3.0/progress.jsonl").read_bytes())
+    api.analyze(SAMPLES / "LG003", save=tmp_path / "saved.batches")
+    (broken,) = plain(api.analyze(tmp_path, spark=spark, stages=False))["input"]["broken"]
+    assert broken["file"].endswith("saved.batches") and broken["reason"].startswith("--save wrote it")
+
+
 def test_an_address_where_nobody_finds_anything(spark: Any) -> None:
     with pytest.raises(InputError, match="the JVM finds no file there; check the address"):
         api.analyze("viewfs://fleet/nowhere", spark=spark)
