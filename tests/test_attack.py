@@ -76,6 +76,8 @@ def test_a_packed_report_shows_the_same(tmp_path: Path) -> None:
     assert packed.to_json() == whole.to_json() == as_json(whole.typed)
     for everything in (False, True):
         assert packed.to_text(everything=everything) == whole.to_text(everything=everything)
+        assert packed.to_markdown(everything=everything) == whole.to_markdown(everything=everything)
+    assert whole == advisor.analyze(path)
     assert not any("add_batch_ms" in query.metrics for query in packed.typed.queries)
 
 

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from advisor import contract
 from advisor.contract import as_json, in_pieces, plain
 from advisor.vocabulary import Level, worst
@@ -99,9 +101,9 @@ class Report(Shown):
     """
 
     typed: contract.Report
-    again: Callable[[], contract.Report] | None = field(default=None, repr=False)
-    whole: Callable[[contract.QueryEntry], contract.QueryEntry] = field(default=_itself, repr=False)
-    written: Callable[[contract.QueryEntry], str] = field(default=as_json, repr=False)
+    again: Callable[[], contract.Report] | None = field(default=None, repr=False, compare=False)
+    whole: Callable[[contract.QueryEntry], contract.QueryEntry] = field(default=_itself, repr=False, compare=False)
+    written: Callable[[contract.QueryEntry], str] = field(default=as_json, repr=False, compare=False)
 
     @property
     def queries(self) -> list[dict[str, Any]]:
@@ -131,7 +133,8 @@ class Report(Shown):
         """The report as Markdown."""
         from advisor.views.markdown import report_as_markdown  # noqa: PLC0415
 
-        return report_as_markdown(self.typed, everything=everything)
+        whole = msgspec.structs.replace(self.typed, queries=tuple(map(self.whole, self.typed.queries)))
+        return report_as_markdown(whole, everything=everything)
 
     def to_html(self) -> str:
         """One HTML page that opens offline; its charts need the extra `[page]`."""
