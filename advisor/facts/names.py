@@ -150,6 +150,8 @@ _FACTS = (
          "settings that Kafka's consumers print", _ASKED, unit="ms", minimum=0, maximum=_INT),
     Fact("kafka_fetch_min_bytes", "int", "kafka.fetch.min.bytes of the Kafka source; Kafka's own default is 1",
          "settings that Kafka's consumers print", _ASKED, unit="bytes", minimum=0, maximum=_INT),
+    Fact("kafka_partition_fetch_bytes", "int", "kafka.max.partition.fetch.bytes of the Kafka source; Kafka's default: 1,048,576",
+         "settings that Kafka's consumers print", _ASKED, unit="bytes", minimum=0, maximum=_INT),
     Fact("kafka_max_poll_records", "int", "kafka.max.poll.records of the Kafka source; Kafka's own default is 500",
          "settings that Kafka's consumers print", _ASKED, unit="rows", minimum=1, maximum=_INT),
     Fact("kafka_batch_size", "int", "kafka.batch.size of the Kafka sink; Kafka's own default is 16,384",

@@ -292,6 +292,15 @@ def snapshot_commit_wall_ms(window: Window) -> Batchwise:
     return in_waves(window, np.where(np.isnan(summed), np.nan, np.fmin(summed, commits)))
 
 
+@bounded_metric("ms", phases=("add_batch_ms",), label="RocksDB's compaction in commits", share=True)
+def state_compaction_ms(window: Window) -> Batchwise:
+    """Compaction of RocksDB in commits (compactOnCommit) as wall time."""
+    name = SNAPSHOT_PARTS[1]
+    if name not in window.operators:
+        raise MissingError(Missing("no operator reports RocksDB's compaction"))
+    return in_waves(window, np.minimum(window.operators[name], _commits(window)))
+
+
 def in_waves(window: Window, task_ms: np.ndarray) -> Batchwise:
     """Task time of operators as wall time: per task x ceil(partitions / slots).
 

@@ -622,7 +622,7 @@ def spilling_ms(window: Window) -> np.ndarray | Missing:
     return per_batch(window, np.where(spilled > 0, spread(window).wall, spilled))
 
 
-@stage_metric("ms", label="the table's own log")
+@stage_metric("ms", label="the table's own log", share=True)
 def table_log_ms(window: Window) -> np.ndarray | Missing:
     """Stages on a table format's own log: Delta's snapshot, the checkpoint of its log."""
     return per_batch(window, window.stages["wall_ms"], of_kind(window, "table_log"))

@@ -26,6 +26,7 @@ _PYTHON_BATCHES: Final = re.compile(
 )
 """Spark 3.5 writes the first name for a pandas_udf, too."""
 _MIN_BYTES: Final = r"fetch\.min\.bytes = ([0-9]{1,9})\s*$"
+_PARTITION_BYTES: Final = r"max\.partition\.fetch\.bytes = ([0-9]{1,10})\s*$"
 _FILES: Final = r"maxFilesPerBatch = (?:Some\((\d{1,18})\)|None(?!, maxBytesPerBatch = Some))"
 _PRODUCER_BATCH: Final = r"(?m)^\s*batch\.size = ([0-9]{1,9})\s*$"
 _SPLITS: Final = r"max size: ([0-9]{1,15}) bytes, open cost is considered as scanning 4194304 "  # the default
@@ -146,6 +147,7 @@ _READERS: Final[tuple[tuple[bytes, Reader, int], ...]] = (
     (b"'latestFirst' is true.", _is("latest_first", value=True, words="New files will be processed first"), 4),
     (b" file(s) in ", _groups(r"Listed (\d{1,12}) file\(s\) in", "listed_files", convert=int), 20),
     (b"fetch.max.wait.ms = ", _groups(_WAIT, "kafka_fetch_max_wait_ms", convert=int), 1),
+    (b"partition.fetch.bytes = ", _groups(_PARTITION_BYTES, "kafka_partition_fetch_bytes", convert=int), 1),
     (b"fetch.min.bytes = ", _groups(_MIN_BYTES, "kafka_fetch_min_bytes", convert=int), 1),
     (b"max.poll.records = ", _groups(_RECORDS, "kafka_max_poll_records", convert=int), 1),
     (b"batch.size = ", _groups(_PRODUCER_BATCH, "kafka_batch_size", convert=int), 1),
