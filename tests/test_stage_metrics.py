@@ -246,7 +246,7 @@ FEEDS = MAP | {"kind": "state"}
         ([EVEN, MAYBE], {}, "computing_jobs", 1),
         ([EVEN, EVEN, MAYBE], {}, "repeated_ms", 110),
         ([EVEN], {}, "too_few_readers_ms", 0),
-        ([MAYBE, MAYBE], {}, "later_jobs_ms", 40),
+        ([MAYBE, MAYBE], {}, "later_jobs_ms", 150),
         ([EVEN], {}, "repartition_waves", None),
         ([EVEN], {"repartitioned_to": 2}, "repartition_waves", 1),
         ([EVEN | {"what": "Project"}], {}, "repartition_waves", 0),

@@ -267,6 +267,17 @@ def test_the_plan_tells_what_a_stage_runs(
         assert (stage.operators, stage.multiplied_by, numbers) == (operators, multiplied, rows)
 
 
+def test_a_function_of_groups_is_called_for_each_of_them() -> None:
+    plans = Plans()
+    name = "FlatMapGroupsInPandas"
+    plans.take(
+        Execution(plan=plan(f"{name} = {name} [k#1L], summary(k#1L, v#2)#3, [k#4L, s#5]", number_of_output_rows=1))
+    )
+    stage = attempt("shuffle", 0, 100)
+    plans.tell(stage, {1: 2000})
+    assert stage.operators == f"{name} calling summary for each group on k (2,000 rows)"
+
+
 def test_the_plan_tells_what_is_read_by_jdbc_and_how_often_a_cache_is() -> None:
     plans, scan = Plans(), plan("Scan JDBCRelation(t) [numPartitions=1]")
     cache = plan("InMemoryTableScan", plan("InMemoryTableScan", scan))  # of what was computed from another cache

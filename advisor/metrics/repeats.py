@@ -8,7 +8,7 @@ from advisor.metrics.addbatch import of_jobs
 from advisor.metrics.event_time import late_rows_over_read
 from advisor.metrics.flow import files_scanned, sum_of_sources
 from advisor.metrics.metric import batch_metric, remembered, stage_metric
-from advisor.metrics.missing import NO_READER, Missing, needed
+from advisor.metrics.missing import Missing, needed
 from advisor.metrics.operators import joins, partitions
 from advisor.metrics.tasks import most, of_kind, per_batch, spread
 from advisor.statistics import above_zero, zero_filled
@@ -95,10 +95,9 @@ def _jobs(window: Window, which: np.ndarray) -> np.ndarray:
 
 @stage_metric("ms", label="writing one after the other", share=True)
 def later_jobs_ms(window: Window) -> np.ndarray:
-    """What the jobs of a batch take but the longest that computes it, and the driver between jobs."""
-    again = repeated_ms(window)
-    again = np.zeros(len(window)) if again is NO_READER else zero_filled(needed(again))
-    return again + needed(of_jobs(window, "driver_between_ms"))
+    """What the jobs of a batch take but the longest, and the driver between jobs; at most addBatch."""
+    others = zero_filled(_repeated(window, np.ones(len(window.stages), bool)))
+    return np.minimum(others + needed(of_jobs(window, "driver_between_ms")), window.batches["add_batch_ms"])
 
 
 def _state_opened_once(window: Window) -> np.ndarray:

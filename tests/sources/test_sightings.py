@@ -70,6 +70,7 @@ RETAINED += "max_versions_to_retain_in_memory"
 RENAMED = "CheckpointFileManager: Renamed temp file file:/"
 OF = "Map(path -> /data/incoming, maxFilesPerTrigger -> 60),None)"
 PYTHON = {"runs_python": True}
+LOADED = "Times: total = 618, boot = -644, init = 1255, finish = 7"
 WORKED = "Times: total = 1187, boot = -957, init = 1407, finish = 737"
 START = f"MicroBatchExecution: Starting orders {NAMED}. Use %s{STORE}"
 STARTED = {"async_progress": False, "query_name": "orders", "checkpoint_path": "file:/ck", "checkpoint_scheme": "file"}
@@ -126,6 +127,8 @@ REJECTED = "terminated with error\njava.util.concurrent.RejectedExecutionExcepti
         (["OptimisticTransaction: [tableId=1,txnId=2] Committed delta #12 to file:/t"], {"writes_delta": True}),
         (["X: values\n\tfetch.max.wait.ms = 500"], {"kafka_fetch_max_wait_ms": 500}),
         (["X: values\n\tfetch.min.bytes = 1048576"], {"kafka_fetch_min_bytes": 1048576}),
+        (["X: values\n\tmax.partition.fetch.bytes = 4096"], {"kafka_partition_fetch_bytes": 4096}),
+        ([f"PythonUDFRunner: {LOADED}"], PYTHON | {"python_loads": True}),
         (["X: values\n\tfetch.max.wait.ms = soon"], {}), (["X: values\n\tmax.poll.records = 0"], {}),
         (["X: values\n\tmax.poll.records = 1"], {"kafka_max_poll_records": 1}),
         ([f"{RETAINED}=0"], {"conf:spark.sql.streaming.maxBatchesToRetainInMemory": "0"}),

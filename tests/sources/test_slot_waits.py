@@ -126,6 +126,16 @@ def test_python_workers_of_local_mode(lines: list[str], told: dict[int, float | 
     assert attempts == told
 
 
+@pytest.mark.parametrize(("logger", "what"), [("FlatMapGroupsInBatchExec$$anon$1", True), ("ArrowPythonRunner", False)])
+def test_a_function_that_takes_a_group_at_a_time_is_known_by_the_class_of_its_workers(logger: str, what: bool) -> None:
+    text = BEGIN_4 + times(NAMED, 33, logger=logger) + END_4
+    log = DriverLog("log")
+    log.read(Stretch(text.encode(), 0, 0, True), len(text), "driver.log")
+    (work,) = log.finish(SCHEMA.empty_table())
+    (attempt,) = work.attempts
+    assert (attempt.what.startswith("FlatMapGroupsIn"), attempt.numbers.get("python_ms")) == (what, 33)
+
+
 def test_python_of_both_versions_is_told_by_driver_logs() -> None:
     for version in ("3.5.9", "4.3.0"):
         stages = advisor.read_stages(SAMPLES / f"PY001/python-in-driver-log-{version}")

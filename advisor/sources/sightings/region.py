@@ -90,9 +90,17 @@ _DEBUG: Final = re.compile(
 """A line at DEBUG of Spark itself: what other libraries write there costs less."""
 
 
+_LOADING: Final = re.compile(r"total = (\d{1,9}), boot = (-\d{1,9}), init = (\d{1,9})")
+"""Of a worker that has waited for its task: that time is below zero, and part of the next one."""
+_LONG_LOADING_MS: Final = 300
+
+
 def _read_worker(line: Line) -> list[Told]:
+    found = _LOADING.search(line.text)
+    total, boot, init = map(int, found.groups()) if found else (0, 0, 0)
+    loads = [Told("python_loads", value=True)] * (init + boot >= max(_LONG_LOADING_MS, total / 2))
     batches = [Told("python_batches", value=True)] if _PYTHON_BATCHES.search(line.logger or line.text) else []
-    return [Told("runs_python", value=True), *batches]
+    return [Told("runs_python", value=True), *batches, *loads]
 
 
 _WITHOUT_AQE: Final = (

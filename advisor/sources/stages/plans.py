@@ -184,11 +184,12 @@ def _calling(operator: str, text: str) -> str:
     most = sorted(times, key=lambda name: (-times[name], name))[:_CALLED]
     in_lambda = _in_lambdas(text)
     in_each = {_named(each["name"]) for each in call.finditer(text) if in_lambda[each.start()]}
+    once = "for each group" if "Groups" in operator else "once"
     columns = {name: [*{column for called, column, _ in calls if called == name}] for name in most}
     said = [
         f"{name} on each element of an array"
         if name in in_each
-        else f"{name} {f'{times[name]} times' if times[name] > 1 else 'once'}"
+        else f"{name} {f'{times[name]} times' if times[name] > 1 else once}"
         + (f" on {columns[name][0]}" if len(columns[name]) == 1 else "")
         for name in most
     ]

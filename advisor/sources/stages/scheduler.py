@@ -54,11 +54,13 @@ _WORKERS = (
     *("PythonUDFRunner", "PythonUDTFRunner", "PythonUDFWithNamedArgumentsRunner", "PythonRunner"),
     *("ArrowPythonRunner", "ArrowPythonUDTFRunner", "ArrowPythonWithNamedArgumentRunner", "CoGroupedArrowPythonRunner"),
     *("ArrowEvalPythonEvaluatorFactory", "ColumnarArrowEvalPythonEvaluatorFactory", "MapInBatchEvaluatorFactory"),
-    *("FlatMapGroupsInBatchExec", "ArrowAggregatePythonExec", "ArrowWindowPythonEvaluatorFactory"),
+    *("ArrowAggregatePythonExec", "ArrowWindowPythonEvaluatorFactory"),
     *("ApplyInPandasWithStatePythonRunner", "TransformWithStateInPySparkPythonRunner"),
     *("TransformWithStateInPandasPythonRunner", "PythonForeachWriter", "$$anon$1", "$$anon$2"),
 )
 """Classes that log it; in Spark 4.3 some are nameless ones inside of these."""
+_GROUPS = "FlatMapGroupsInBatchExec"
+"""The class that logs it where a function takes a group at a time, in Spark 4.3."""
 _DELTA = re.compile(rb"DELTA: ([^\"\n]*)")
 _PLACES = {name.encode(): place for place, name in enumerate(LOCALITIES)}
 _MANY = 4096
@@ -128,6 +130,7 @@ class Scheduler:
             "HadoopFSUtils": self._read_listing,
             "MicroBatchExecution": self._read_offsets,
             **dict.fromkeys(_WORKERS, self._read_worker),
+            _GROUPS: self._read_groups,
         }
         """What reads a line and where in it its message begins, by its logger."""
         self.jobs: list[LoggedJob] = []
@@ -373,6 +376,12 @@ class Scheduler:
         """Note what the one busy stage reads; in local mode the lines of its tasks stand in the log."""
         if len(self._busy) == 1 and (found := _SCAN.match(line, message)):
             next(iter(self._busy)).files.add(found.groups())
+
+    def _read_groups(self, line: bytes, message: int) -> None:
+        """Note that Python takes a group at a time in the stage that the line names, and its time."""
+        if (found := _WORKER.search(line)) and found[2] and (one := self._stages.get(int(found[2]))):
+            one.what = _GROUPS
+        self._read_worker(line, message)
 
     def _read_worker(self, line: bytes, _: int) -> None:
         """Give a Python worker's time to its stage; without its name, to the one that is busy, else to the open one."""
