@@ -104,7 +104,9 @@ def _found_a_fault(judged: Judged, loss: Loss | None) -> bool:
     """
     rules, facts = judged.catalogue.rules, judged.window.facts
     chosen = loss if loss and wish(judged, loss.rule) else None
-    found = [one for one in judged.judgement.findings if not chosen or one.rule != chosen.rule]
+    wished = [one.rule for one in judged.judgement.findings if rules[one.rule].general and wish(judged, one.rule)]
+    wished += [chosen.rule] if chosen and chosen.rule else []
+    found = [one for one in judged.judgement.findings if one.rule not in wished]
     is_a_choice = chosen is not None and chosen.kind == "waiting"
     waits = facts.fixed_interval_ms is not None or idles(judged.window)
     in_time = waits and "latency_target_ms" not in facts
