@@ -99,8 +99,8 @@ def _outlast(batches: Columns, interval: float | None) -> np.ndarray:
 def _found_a_fault(judged: Judged, loss: Loss | None) -> bool:
     """Whether a rule found a fault: a loss that is a choice is none, nor what is less than a wait, unless it is grave.
 
-    Nor is what no step would mend, or by too little for a restart, and is not high, if the query waits for its interval
-    or for rows, and nobody named a latency target.
+    Nor is a wish of a general rule. Nor is what no step would mend, or by too little for a restart, and is not high, if
+    the query waits for its interval or for rows, and nobody named a latency target.
     """
     rules, facts = judged.catalogue.rules, judged.window.facts
     chosen = loss if loss and wish(judged, loss.rule) else None
