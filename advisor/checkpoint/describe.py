@@ -58,15 +58,14 @@ def describe(
 
 
 def _again(seen: Seen, window: Window) -> Again:
-    batch = None if seen.is_committed else seen.next_batch if seen.is_continuous else seen.offset_log.last
+    newest = seen.offset_log.last
+    batch = None if seen.is_committed or newest is None else seen.next_batch
     took = measure(window, "trigger_execution_ms", "typical") if len(window) else None
     first = measure(window, "first_batch_ms")
     return Again(
         next=seen.next_batch,
         batch=batch,
-        rows=seen.newest.rows_since(seen.before)
-        if batch == seen.offset_log.last is not None and seen.newest and seen.before
-        else None,
+        rows=seen.newest.rows_since(seen.before) if batch == newest and seen.newest and seen.before else None,
         after_gaps=seen.has_gaps,
         batch_ms=took.value if isinstance(took, Estimate) else None,
         first_ms=first.value if isinstance(first, Estimate) else None,

@@ -76,7 +76,7 @@ class Following:
         """The files that could not be read at the last look."""
         self._looked = 0.0
         """When all files were looked at last."""
-        self._met: dict[str, tuple[float | None, datetime]] = {}
+        self._met: dict[str, tuple[int | None, datetime]] = {}
         """The newest batch of each run, if there is one, and when it was first seen."""
         self._inside: Mapping[str, pa.Table] = {}
         self._read_at = 0.0, 0.0
@@ -144,7 +144,7 @@ class Following:
         seen = found.sightings.select(names).drop_null().group_by(names, use_threads=False).aggregate([])
         ended, last = {*runs, UNNAMED}, dict(zip(*(seen[name].to_pylist() for name in names), strict=True))
         begun = {query: run for query, run in last.items() if run not in ended}
-        last_of = dict(zip(runs, found.batches["timestamp"].to_pylist(), strict=True))
+        last_of = dict(zip(runs, found.batches["batch_id"].to_pylist(), strict=True))
         for run in {*last_of, *begun.values()}:
             if run not in self._met or self._met[run][0] != last_of.get(run):
                 self._met[run] = last_of.get(run), now

@@ -100,8 +100,9 @@ def _of_others(jobs: Sequence[LoggedJob], events: Events) -> set[int]:
     between: dict[str, set[Batch]] = defaultdict(set)
     for job in jobs:
         event = None if job.named or job.background or job.description else events.of(job.place, None)
-        lists = event and (event.folders is None or (event.folders and job.name.startswith(_OWN_PLACES)))
-        if event and job.before == event.batch.batch_id and not lists:
+        if event is None or event.folders is None or job.before != event.batch.batch_id:
+            continue
+        if not (event.folders and job.name.startswith(_OWN_PLACES)):
             between[job.name].add(event.batch)
     names = {name for name, batches in between.items() if len(batches) >= _SEVERAL}
     tell = any(job.named for job in jobs)  # then all jobs of the query's own thread name it
