@@ -7,10 +7,12 @@ import signal
 import sys
 from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from advisor import api
+from advisor.errors import UsageError
 from advisor.facts.evidence import Run
 from advisor.report import processes
 from advisor.report.processes import spread
@@ -71,3 +73,10 @@ def test_the_report_is_the_same() -> None:
     assert spread_out == alone
     of_all, of_each = (api.analyze_fleet(paths, stages=False, processes=count) for count in (1, 2))
     assert of_each == of_all
+
+
+@pytest.mark.parametrize("count", ["2", None, 0])
+def test_a_number_of_processes_that_is_none_is_refused(count: Any) -> None:
+    for judge in (api.analyze, api.analyze_fleet):
+        with pytest.raises(UsageError, match="no count of processes"):
+            judge(LOGS / "healthy", processes=count)

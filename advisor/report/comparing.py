@@ -90,7 +90,7 @@ def _would_do(alone: bool, live: bool) -> str:
 def _runs(reading: Reading, catalogue: Catalogue, asked: Asked, query: str | None) -> list[Judged]:
     runs = judged_runs(reading, catalogue, asked)
     chosen = [one for one in runs if query in (None, one.run.name, one.run.id, one.run.run_id)]
-    if query and not chosen:
+    if query is not None and not chosen:
         raise no_query(query, (str(one.run.name or one.run.id) for one in runs))
     steady = [one for one in chosen if len(one.window)]
     faults = [one.fault for one in chosen if one.fault is not None]

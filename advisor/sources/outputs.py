@@ -34,6 +34,8 @@ def check_new(
 
 def check_place(option: str, path: Path) -> None:
     """Raise UsageError where no file of this name can be written."""
+    if "\0" in str(path):
+        raise UsageError(f"{option} {str(path)!r}", "holds a null byte", "name another file")
     if path.is_dir():
         raise UsageError(f"{option} {path}", "is a directory", "name a file in it")
     if not path.parent.is_dir():

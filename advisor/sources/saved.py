@@ -8,6 +8,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Final
 
+import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -18,6 +19,8 @@ from advisor.writing import whole_file
 
 MARK: Final = b"latency-advisor: tables that --save wrote".ljust(63) + b"\n"
 """How such a file begins; an Arrow stream of each table follows, whose numbers lie at multiples of 8 bytes."""
+_BROKEN: Final = b"broken"
+"""Under this name the schema of the first table holds what could not be read, as JSON."""
 _ALWAYS: Final = {
     "batches": ("run_id",),
     "sightings": ("log", "fact", "value", "origin", "file", "offset"),
@@ -36,7 +39,9 @@ def write(reading: Reading, path: str | Path) -> None:
     """Write the batches, the facts and the stages of a reading into a file. Raises OSError."""
     with whole_file(path) as file:
         file.write(MARK)
-        for table in map(_without_credentials, reading.tables.values()):
+        broken = msgspec.json.encode([replace(one, file=hide(one.file)) for one in reading.broken])
+        tables = {**reading.tables, "batches": reading.batches.replace_schema_metadata({_BROKEN: broken})}
+        for table in map(_without_credentials, tables.values()):
             with pa.ipc.new_stream(file, table.schema) as stream:
                 for chunk in filter(len, table.to_batches()):
                     stream.write_batch(chunk)
@@ -66,11 +71,14 @@ def read(path: str, *, stages: bool) -> Reading:
     content = pa.BufferReader(Path(path).read_bytes())
     content.seek(len(MARK))
     try:
+        held = pa.ipc.open_stream(content).schema.metadata or {}
+        content.seek(len(MARK))
+        lost = msgspec.json.decode(held.get(_BROKEN, b"[]"), type=list[Broken])
         tables = {name: _table(content, name, schema) for name, schema in TABLES.items()}
-    except (pa.ArrowException, OSError, UnicodeDecodeError, struct.error) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError, struct.error, msgspec.MsgspecError) as error:
         broken = Broken(path, 0, 0, f"damaged, or written by another version: {str(error).splitlines()[0][:200]}")
         return Reading.of(TABLES["batches"].empty_table(), broken=[broken], files=1, size=content.size())
-    found = Reading.of(tables.pop("batches"), tables.pop("sightings"), files=1, size=content.size())
+    found = Reading.of(tables.pop("batches"), tables.pop("sightings"), broken=lost, files=1, size=content.size())
     return replace(found, inside=tables if stages else {})
 
 

@@ -244,6 +244,15 @@ class TestSaved:
             assert (said.exit_code, len(pairs)) == (0, 2)
         assert capfd.readouterr().err == ""  # no word of Arrow's
 
+    def test_what_could_not_be_read_stays_known(self, made: dict[str, Any], tmp_path: Path) -> None:
+        log, kept = tmp_path / "q.jsonl", tmp_path / "q.batches"
+        event = json.dumps(made["progress"][0])
+        log.write_text(f"{event}\n{event[:300]}\n")
+        was = advisor.analyze(log, save=kept).typed.input
+        again = advisor.analyze(kept).typed.input
+        assert len(was.broken + was.partial) == 1
+        assert (again.broken, again.partial) == (was.broken, was.partial)
+
     def test_a_damaged_one_is_one_line(self, place: Path) -> None:
         whole = place.read_bytes()
         for damaged in (whole[:-5000], whole.replace(b"run_id", b"run\x9bid", 1)):
@@ -767,6 +776,23 @@ class TestWatching:
             answers[page] = whole
             assert watched.poll()
             assert watched.reading().from_ui == before + 1
+
+    def test_each_query_that_has_ended_is_read_once(self, answers: dict[str, Any]) -> None:
+        (run, *others) = pages.listed(answers[pages.LIST])
+        row = next(row for row in re.findall(r"<tr>\s*<td>.*?</tr>", answers[pages.LIST], re.DOTALL) if run.id in row)
+        ended = row.replace("RUNNING", "FINISHED")
+        more = {digit * 8 + run.id[8:]: digit * 8 + run.run_id[8:] for digit in "0123456789ab"}
+        rows = [ended.replace(run.id, id).replace(run.run_id, run_id) for id, run_id in more.items()]
+        answers[pages.LIST] = answers[pages.LIST].replace(row, row + "".join(rows))
+        page = answers[f"{pages.STATISTICS}{run.run_id}"]
+        answers |= {f"{pages.STATISTICS}{run_id}": page.replace(run.run_id, run_id) for run_id in more.values()}
+        with serving(answers) as served:
+            driver = Driver(web.Server(served.address))
+            driver.look()
+            assert {*driver.reading().batches["id"].to_pylist()} == {*more, run.id, *(one.id for one in others)}
+            asked = len(served.paths)
+            driver.look()
+            assert not [path for path in served.paths[asked:] if any(one in path for one in more.values())]
 
     def test_what_ran_inside_is_bounded_as_batches_are(
         self, answers: dict[str, Any], monkeypatch: pytest.MonkeyPatch

@@ -31,8 +31,6 @@ from advisor.sources.ui.web import SECONDS_OF_ALL, Absent, Server, parted
 from advisor.stages import SCHEMAS
 
 ORIGIN: Final = "ui"
-_ENDED_RUNS: Final = 10
-"""Runs whose pages are read of queries that do not run any more: the newest."""
 _AT_A_TIME: Final = 100
 """SQL executions of one answer."""
 _LISTED_AGAIN: Final = 300
@@ -77,6 +75,8 @@ class Driver:
         """Batches of the last look without their state operators: one more look asks for them."""
         self._facts: dict[tuple[str, str | None, str], Sighting] = {}
         self._learned: set[str] = set()
+        self._over: set[str] = set()
+        """Runs that had ended when their page was read."""
         self._ended: dict[str, datetime] = {}
         """When the newest batch of each run ended."""
         self._doing: dict[str, Doing] = {}
@@ -130,6 +130,7 @@ class Driver:
             with self._going_on():
                 page = self._page(f"{pages.STATISTICS}{run.run_id}", pages.HEADING)
                 shown[run.run_id] = pages.events(page, run)
+                self._over |= set() if run.active else {run.run_id}
         new = [one for run, all in shown.items() for one in all if one["timestamp"] not in seen.get(run, ())]
         unknown = [run for run in runs if run.run_id not in self._learned]
         again, executions = self._bare, dict[int, Execution]()
@@ -232,7 +233,7 @@ class Driver:
         return self._server.json(f"applications/{self._application.id}/{what}", kind)
 
     def _runs(self) -> list[Listed]:
-        """Return the runs to read: those that run, and the newest one of each other query."""
+        """Return the runs to read: those that run, and once the newest one of each other query."""
         found = pages.listed(self._page(pages.LIST))
         if not found and rest.HISTORY in self._page(""):
             raise rest.no_application(self._server, [self._application])
@@ -240,8 +241,9 @@ class Driver:
             raise InputError(self._server.address, *self._nothing_streams())
         active = [run for run in found if run.active]
         self._miss({run.run_id for run in found}, {run.run_id: run.id for run in active})
-        ended = {run.id: run for run in reversed(found) if run.id not in {one.id for one in active}}
-        return [*active, *[*ended.values()][-_ENDED_RUNS:]]
+        again = {run.id for run in active}
+        ended = {run.id: run for run in reversed(found) if run.id not in again}
+        return [*active, *(run for run in ended.values() if run.run_id not in self._over)]
 
     def _miss(self, listed: set[str], running: dict[str, str]) -> None:
         """Note since when runs are not listed that ran, where no other run of their query runs."""
