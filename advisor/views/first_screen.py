@@ -215,9 +215,9 @@ def batch_headroom_lag(query: QueryEntry) -> str:
     else:
         rows = "not known" if furthest is None else f"at least {text.count(furthest)} rows"
     headroom = "-" if query.screen.headroom is None else f"{100 * query.screen.headroom:.0f} %"
-    judged_late = query.metric("over_interval_share").value != 0  # else those that were late are not judged
-    if query.value("falling_behind") and judged_late and not (query.screen.loss and query.screen.loss.kind == "pace"):
-        headroom += " (a batch was late)"
+    late = query.metric("over_interval_share").value
+    if isinstance(late, float) and late > 0 and not (query.screen.loss and query.screen.loss.kind == "pace"):
+        headroom += f" ({100 * late:.0f} % of the batches late)"
     took = "not known" if batch.typical is None else _spread(query, "typical", batch.typical, batch.p99)
     return f"{took}   Headroom {headroom}   Lag {rows}"
 
