@@ -33,6 +33,17 @@ print(json.dumps([said, len(shown)]))
 """
 
 
+WITHOUT_SPARK = "import sys\nsys.modules['pyspark'] = None\n"
+"""A Python in which nothing can import PySpark, as after an installation without extras."""
+
+
+def test_without_pyspark_the_recorded_log_is_advised_on() -> None:
+    code = WITHOUT_SPARK + "from advisor.cli import main\nmain(['demo'])"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "No stream runs here" in done.stdout
+
+
 def demonstrated(**options: object) -> tuple[list[str], int]:
     """What is said, and how many reports are shown."""
     said: list[str] = []

@@ -36,6 +36,7 @@ class Trace(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     events: dict[str, str] = {}
     least: float = 1
     unless: frozenset[str] = frozenset()
+    not_of: frozenset[str] = frozenset()
     of_sources: bool = False
     writes: bool = False
 
@@ -125,7 +126,8 @@ def _shown(usual: Mapping[tuple[str, str], float], window: Window) -> Iterator[t
     for trace in traces():
         own = sorted((-number, path) for (name, path), number in usual.items() if name == trace.name)
         hidden = (trace.of_sources and of_files) or names & trace.unless
+        others = {path for name, path in usual if name in trace.not_of}
         for less, path in own if trace.says and not hidden else ():
-            if -less >= trace.least and not lies_in(path, folders):
+            if -less >= trace.least and path not in others and not lies_in(path, folders):
                 folders += [path] if path else []
                 yield trace, path, -less

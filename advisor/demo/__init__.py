@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 from advisor.api import analyze
-from advisor.demo.loop import Stage, run_loop
 from advisor.demo.spark import LOG, NoSparkError, spark_missing, started
+
+if TYPE_CHECKING:
+    from advisor.views.shown import Report
 
 __all__ = ["Stage", "run", "sample"]
 
 SAMPLE = "driver.log.gz"
 _RECORDED = Path("sample_progress", "LG001", "rate-to-noop-4.3.0", SAMPLE)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Where the demonstration prints: lines of text, reports, and what is done with the share that is over."""
+
+    say: Callable[[str], None]
+    show: Callable[[Report], None]
+    advance: Callable[[str, float], None]
 
 
 def sample() -> Path:
@@ -38,6 +52,8 @@ def run(stage: Stage, *, no_spark: bool = False) -> None:
 
 
 def _live(stage: Stage) -> None:
+    from advisor.demo.loop import run_loop  # noqa: PLC0415 - needs Spark, an extra
+
     stage.say("\n2. A stream that runs here, with the advisor attached: rows without state.\n")
     with TemporaryDirectory(prefix="latency-advisor-demo-", ignore_cleanup_errors=True) as name:
         stage.advance("starting Spark", 0.0)

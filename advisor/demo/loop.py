@@ -18,8 +18,8 @@ from advisor.views.paste import pastes
 from advisor.views.text import saving
 
 if TYPE_CHECKING:
+    from advisor.demo import Stage
     from advisor.session.live import LiveAdvisor
-    from advisor.views.shown import Report
 
 BATCHES: Final = 80
 """Batches of each run: enough to leave the warm-up behind."""
@@ -29,15 +29,6 @@ FIRST_SECONDS: Final = 35.0
 """The longest that the first run takes."""
 BOTH_SECONDS: Final = 80.0
 """The longest that both take: the whole demonstration ends within two minutes on a slow machine too."""
-
-
-@dataclass(frozen=True)
-class Stage:
-    """Where the demonstration prints: lines of text, reports, and what is done with the share that is over."""
-
-    say: Callable[[str], None]
-    show: Callable[[Report], None]
-    advance: Callable[[str, float], None]
 
 
 def run_loop(spark: Any, place: Path, stage: Stage, *, batches: int = BATCHES) -> Comparison | None:

@@ -61,6 +61,7 @@ _STREAM_JOIN: Final = "StreamingSymmetricHashJoin"
 _MATCHES: Final = 10
 """Rows that such a join makes of each: with so many it works on these rather than on its state."""
 _COUNTED: Final = re.compile(r" \([\d,]+ rows?\)")
+_PYTHON_CALLS: Final = re.compile(r"(?:Python|InPandas|InArrow|InPySpark) calling (\w{1,80})")
 _MOST_OF: Final = 0.5
 _OF_KAFKA: Final = f"metrics:{FURTHEST}"
 """A metric that only Kafka's source reports: it tells the kind where the description was left out."""
@@ -143,6 +144,8 @@ def _longest_stage(stages: Columns) -> dict[str, Known]:
     alike = [at for at in work if plain[at] == usual]  # by the rows first: a cold batch makes few, and takes long
     middle = alike[len(alike) // 2]
     found: dict[str, Any] = {"longest_stage_runs": texts[middle]}
+    if calls := _PYTHON_CALLS.findall(texts[middle]):
+        found["python_calls"] = " and ".join(calls[:2])
     operator, made, given = (stages[name][longest[middle]] for name in ("multiplied_by", "made_rows", "given_rows"))
     if operator and made > given > 0:
         found |= {"multiplying_operator": operator, "made_rows": int(made), "rows_multiplied": int(made / given)}

@@ -58,6 +58,13 @@ def repeated_ms(window: Window) -> np.ndarray:
     return np.where(_state_opened_once(window), 0.0 * both, np.minimum(both, window.batches["add_batch_ms"]))
 
 
+@stage_metric("ms", label="sorting all rows, at most")
+def sorted_ms(window: Window) -> np.ndarray:
+    """Computing the batch again for a sample, and the stages behind the shuffle into ranges; at most addBatch."""
+    behind = per_batch(window, spread(window).wall, of_kind(window, "shuffle", "result"))
+    return np.minimum(needed(repeated_ms(window)) + needed(behind), window.batches["add_batch_ms"])
+
+
 @stage_metric("count", "count", label="jobs that compute the batch", of_reads=True)
 def computing_jobs(window: Window) -> np.ndarray:
     """Jobs of a batch that read the source or work on its state."""

@@ -155,10 +155,15 @@ def shuffle_skew_factor(window: Window) -> float | Missing:
 
 @stage_metric("ms", label="one slow task", share=True)
 def straggler_ms(window: Window) -> np.ndarray | Missing:
-    """What a stage waits for one task that takes at least twice as long as the others, with no more rows than they."""
+    """What a stage waits for one task that takes at least twice as long as the others, with no more rows than they.
+
+    Where a log does not count the rows of tasks, those of more tasks than files may well be in one of them.
+    """
     of, slow = spread(window), slow_task(window) & ~(_rows_ratio(window) >= UNEVEN) & ~skewed(window)
     alone = np.maximum(of.rounds, 1) * of.others
-    return per_batch(window, np.minimum(of.wall - alone, of.longest - of.others), slow)
+    files = window.batches["files_read"][window.stages["batch"]]
+    uneven = np.isnan(_rows_ratio(window)) & of_kind(window, "source_read") & (files < of.tasks)
+    return per_batch(window, np.where(uneven, np.nan, np.minimum(of.wall - alone, of.longest - of.others)), slow)
 
 
 @stage_metric("ms", label="one large partition", share=True)

@@ -213,7 +213,7 @@ def _others(chosen: Selection) -> Iterator[tuple[int, str, str, list[str]]]:
         steps = [named.step for named in query.together.steps if named.step not in best]
         yield _TOGETHER, "TOGETHER", first_screen.together(query), steps
     for nth, one in enumerate(screen.refused[:2]):
-        yield _ranked(_REFUSED, nth), "" if nth else "NOT HERE", f"{one.do}: {one.because}", []
+        yield _ranked(_REFUSED, nth), "" if nth else "NOT HERE", f"{one.do.partition(';')[0]}: {one.because}", []
     if screen.unsure:
         yield _UNSURE, "UNSURE", first_screen.question(screen.unsure), []
 

@@ -63,6 +63,7 @@ _CALL_ENDS: Final = re.compile(r"\)(#\d+)(?:, (?=\w+\()|$)")
 _OPEN_PATTERN: Final = re.compile(  # of rlike, beginning with .*, also in parentheses
     r", ((?:\(\?\w{1,5}\))?(?:\.\*|\(\.\*\))(?:\\.|[^()\\\n]|\((?:\\.|[^()\\\n]){0,200}\)){0,200})(?<![ -]\d)\)"
 )
+_KEEPS_ALL: Final = re.compile(r"\b(?:partial_)?(collect_list|collect_set|percentile)\(")
 _DISTINCT_ERROR: Final = re.compile(r"approx_count_distinct\([^(),\n]{1,200}, (0\.\d{1,9}), 0, 0\)")
 _PYTHON: Final = re.compile(r"(?m)^[ :+*()\d-]*\w{0,40}(?:Python|InPandas|InArrow|InPySpark)")
 """An operator, in the plan's tree, that hands rows to Python."""
@@ -214,13 +215,14 @@ def _parsed(text: str) -> list[Told]:
 
 def _costly(plan: str) -> list[Told]:
     """Return the projections one above the other, the first pattern of rlike that begins with `.*`, at most 60 letters,
-    the error of distinct counts, and what the plan repeats.
+    the error of distinct counts, the first aggregate that keeps all values, and what the plan repeats.
     """
     tallest = max((tower.count("\n") for tower in _TOWER.findall(plan)), default=0)
     patterns = _OPEN_PATTERN.findall(plan)[:1] if "RLIKE(" in plan else []
     errors = sorted(map(float, _DISTINCT_ERROR.findall(plan)))[:1]
     found = [Told("projections", tallest)] if tallest > 1 else []
     found += [Told("open_pattern", redact(one)[:60]) for one in patterns]
+    found += [Told("keeps_all_values", name) for name in _KEEPS_ALL.findall(plan)[:1]]
     found += [Told(fact, number) for fact, number in _repeated(plan).items() if number > 1]
     return found + [Told("distinct_error", error) for error in errors]
 

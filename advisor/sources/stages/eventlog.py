@@ -48,6 +48,8 @@ _SHUFFLED = 64
 """So many shuffles behind, a later stage of a batch reads none of them."""
 _TO_DISK = "Checkpoint"
 """In the name of a data set that is kept in a folder."""
+_SAVE, _OF_DELTA = "Execute SaveIntoDataSourceCommand", b"DeltaDataSource@"
+"""The root of a plan that writes to a source by its name, and Delta's name, behind which stand its options."""
 _PARALLELIZED, _OF_DRIVER = "ParallelCollectionRDD", " of the driver's objects"
 """The data set of objects that the driver sends, and what is said of one in Python that takes them."""
 _LETTERS, _SILENT_MS = 4000, 3_600_000
@@ -304,6 +306,8 @@ class Application:
             while root.name == "AdaptiveSparkPlan" and root.children:
                 root = root.children[0]
             self._besides += _traced("Execution", root.name) + _traced("Write", root.text)
+            if root.name == _SAVE and (at := (text := bytes(event.text)).find(_OF_DELTA)) >= 0:
+                self._besides += _traced("Save", text[at : at + _LETTERS].decode("utf-8", "replace"))
             self._besides += [note for relation in self._plans.relations for note in _traced("Relation", relation)]
             self._besides += _traced("Cache", ("", "once", "again")[min(2, self._plans.cached)])
             outer = (None, event.id, *(each.root for each, _ in self._within.values()))

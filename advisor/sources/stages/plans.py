@@ -77,6 +77,7 @@ class Execution(msgspec.Struct):
     time: int = 0
     description: str | None = None
     plan: Operator | None = field(name="sparkPlanInfo", default=None)
+    text: msgspec.Raw = field(name="physicalPlanDescription", default=msgspec.Raw())
 
 
 class _Part(NamedTuple):
