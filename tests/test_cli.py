@@ -299,6 +299,8 @@ def test_a_directory_without_rules_is_refused(tmp_path: Path, monkeypatch: pytes
         # what would be lost at the end is told at the beginning
         (["analyze", LOG, "--output", "no/such/page"], "--output no/such/page: there is no such directory; create it"),
         (["compare", LOG, LOG, "--output", "."], "--output .: is a directory; name a file in it"),
+        (["analyze", LOG, "--output", "s3://AKIA:secret@lake/x"], "--output s3:...: is an address; name a file"),
+        (["analyze", LOG, "--save", "gs://user:secret@lake/x"], "--save gs:...: is an address; name a file"),
         (["trial", "mod:one", "--step", "async-progress", "--output", "no/x"], "no/x: there is no such directory"),
     ],
 )  # fmt: skip

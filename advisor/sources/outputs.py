@@ -17,6 +17,8 @@ def check_new(
     """Raise UsageError where no file of this name can be written, where it is one of the files that are read, as the
     configuration beside the logs is, and where it lies in a checkpoint.
     """
+    if is_url(output):
+        raise UsageError(f"{option} {output.partition(':')[0]}:...", "is an address", "name a file of this machine")
     check_place(option, Path(output))
     if Path(output).name == NAME:
         raise UsageError(f"{option} {output}", "has the name of a configuration", "name another file")

@@ -327,7 +327,8 @@ def opened_address(url: str):  # type: ignore[no-untyped-def]
 
     system, path, info = _answer(url, ask, LONGEST_WAIT_S)
     if info.type.name == "NotFound":
-        raise InputError(url, "no such file or directory", "check the address")
+        patterns = "; patterns are for paths of this machine: give the folder" if "*" in url else ""
+        raise InputError(url, "no such file or directory", f"check the address{patterns}")
     return system, path, info
 
 
@@ -354,11 +355,12 @@ _HADOOP = (
 
 
 def file_system(url: str):  # type: ignore[no-untyped-def]
-    """(pyarrow file system, path in it) of a URL; InputError when pyarrow knows none."""
+    """(pyarrow file system, path in it) of a URL, where `#` is part of a name; InputError when pyarrow knows none."""
     from pyarrow import ArrowInvalid, ArrowNotImplementedError, fs  # noqa: PLC0415
 
+    scheme, mark, rest = quote(url, safe="%:/?&=@+,;~!$'()*").partition("://")
     try:
-        return fs.FileSystem.from_uri(re.sub(r"^s3[an]://", "s3://", url))
+        return fs.FileSystem.from_uri(re.sub("^s3[an]$", "s3", scheme.lower()) + mark + rest)
     except (ArrowInvalid, ArrowNotImplementedError, OSError) as error:
         give = _HADOOP if url.startswith("hdfs:") else "file, s3, gs, abfs and hdfs addresses can be read"
         raise InputError(url, first_line(error), give) from None

@@ -687,6 +687,17 @@ def test_a_device_or_a_file_of_the_kernel_is_no_log(tmp_path: Path) -> None:
     assert broken.reason == "a file that the kernel makes, which is not read as one of a directory's logs"
 
 
+def test_an_address_may_hold_any_letter() -> None:
+    """What stands behind `#` is part of a name: without it another file would be read."""
+    assert paths.file_system("file:///lake/a b#1/[ü]{x}%20.log")[1] == "/lake/a b#1/[ü]{x} .log"
+    assert paths.file_system("FILE:///lake/x")[1] == "/lake/x"
+
+
+def test_a_pattern_in_an_address_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="patterns are for paths of this machine"):
+        files.read([f"file://{tmp_path}/*.gz"])
+
+
 def test_a_store_that_is_silent_is_told(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     monkeypatch.setattr(paths, "SILENT_S", 0.01)
     monkeypatch.setattr(paths, "LONGEST_WAIT_S", 0.02)
