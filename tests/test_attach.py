@@ -203,6 +203,7 @@ def test_where_the_lean_way_is_refused_the_public_one_is_taken_and_told() -> Non
         ({"config": 5}, "config: int"),
         ({"history": 5}, "history: int"),
         *(({"history": place}, "is an address") for place in ("s3://b/x", "hdfs://n/x", "file:///x")),
+        ({"history": "http://user:secret@h/"}, "^history=http:...: is an address"),
     ],
 )
 def test_what_is_asked_wrongly_is_told_before_anything_is_attached(wrong: dict[str, Any], words: str) -> None:
@@ -226,7 +227,10 @@ def stopped() -> Any:
     return spark
 
 
-@pytest.mark.parametrize(("spark", "why"), [("spark", "not a Spark session"), (stopped(), "the session is stopped")])
+@pytest.mark.parametrize(
+    ("spark", "why"),
+    [("spark", "not a Spark session"), (stopped(), "the session is stopped"), (str, "str is a class; give a session")],
+)
 def test_what_is_no_running_session_is_refused(spark: Any, why: str) -> None:
     with pytest.raises(UsageError, match=why):
         attach(spark)

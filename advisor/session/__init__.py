@@ -43,6 +43,8 @@ def attach(
     from advisor.report import Asked  # noqa: PLC0415
     from advisor.session.live import LiveAdvisor, Options  # noqa: PLC0415 - the first import of PySpark
 
+    if isinstance(spark, type):
+        raise UsageError("spark", f"{spark.__name__} is a class", "give a session: SparkSession.builder.getOrCreate()")
     for name, number in (("keep", keep), ("capacity", capacity)):
         if number is not None and not (isinstance(number, int) and number >= 1):
             raise UsageError(f"{name}={number}", "is not a number of events", "give at least 1")

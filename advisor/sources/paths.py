@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 from itertools import count, islice
 from pathlib import Path
+from time import monotonic
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote
 
@@ -28,6 +29,10 @@ SILENT_S, LONGEST_WAIT_S = 5.0, 20.0
 """Seconds after which a line says that an object store does not answer; after which nobody waits for it any more."""
 LISTING_S, PIECE_S = 300.0, 120.0
 """The same for a listing, and for some megabytes of a file."""
+SLOW_S, GIVEN_UP, _AGAIN_S = 1.0, 3, 60.0
+"""A failure that takes so many seconds counts; after so many in a row a store is not asked for so many seconds."""
+_FAILED: dict[str, tuple[int, float]] = {}
+"""How often in a row each store was slow to fail, and when it last was."""
 _BEFORE = "what stands before the archive in this file is not read: give it in a file of its own"
 MOST_MEMBERS = 20_000
 """In a zip archive."""
@@ -299,8 +304,18 @@ def from_store(url: str, ask: Callable[[], _T], seconds: float | None = None) ->
         except ArrowException as error:  # Azure's client raises what is no OSError
             raise error if isinstance(error, OSError) else OSError(str(error)) from None
 
-    seconds = seconds or PIECE_S
-    return within(asked, seconds, TimeoutError(f"no answer in {seconds:g} s"), SILENT_S, partial(_tell, url))
+    seconds, store, began = seconds or PIECE_S, url.split("/")[2], monotonic()
+    times, last = _FAILED.get(store, (0, began))
+    if times >= GIVEN_UP and began - last < _AGAIN_S:
+        raise TimeoutError(f"not asked: its store failed {times} times in a row, and slowly")
+    try:
+        found = within(asked, seconds, TimeoutError(f"no answer in {seconds:g} s"), SILENT_S, partial(_tell, url))
+    except OSError:
+        slow = monotonic() - began >= SLOW_S
+        _FAILED[store] = (times + 1 if slow else times, monotonic())
+        raise
+    _FAILED.pop(store, None)
+    return found
 
 
 @lru_cache(maxsize=1024)  # once for each

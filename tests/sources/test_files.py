@@ -710,6 +710,27 @@ def test_a_store_that_is_silent_is_told(monkeypatch: pytest.MonkeyPatch, caplog:
     ended.set()
 
 
+def test_a_store_that_is_gone_is_not_asked_for_each_of_its_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def ask() -> None:
+        asked.append("")
+        raise OSError("AWS Error NETWORK_CONNECTION")
+
+    def told(store: str) -> str:
+        with pytest.raises(OSError) as error:
+            paths.from_store(f"s3://{store}/x.log", ask)
+        return str(error.value)
+
+    for slow_from, store in ((0.0, "slow"), (60.0, "quick")):
+        monkeypatch.setattr(paths, "SLOW_S", slow_from)
+        said = [told(store) for _ in range(9)]
+        assert [text.startswith("not asked: its store failed 3 times") for text in said] == [
+            store == "slow" and at >= 3 for at in range(9)
+        ]
+    assert len(asked) == 3 + 9
+
+
 def test_a_store_that_falls_silent_in_the_middle_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     def read(size: int) -> bytes:
         return text.pop() if text else (ended.wait(), b"")[1]

@@ -36,6 +36,8 @@ class _Classic:
         self._spark = spark
         self.key = f"classic:{spark._jsparkSession.sessionUUID()}"
         self.log = str(spark.sparkContext.applicationId)
+        self._executions: dict[str, Any] = {}
+        """Spark's own objects of the runs that were last seen to run."""
 
     def stopped(self) -> bool:
         """Whether the session is gone."""
@@ -103,7 +105,8 @@ class _Classic:
             status = str(execution.status().message())
             if waits(status):
                 return found._replace(thread=status, idle=found.at)
-        frames = [str(frame) for frame in thread.getStackTrace()]
+        text = self._spark._jvm.scala.runtime.ScalaRunTime.stringOf(thread.getStackTrace())  # one call, not one a frame
+        frames = str(text).removeprefix("Array(").removesuffix(")").split(", ")
         return found._replace(thread="\n".join([*frames, status]), job=self._job(run_id))
 
     def _job(self, run_id: str) -> str:
@@ -117,8 +120,11 @@ class _Classic:
 
     def _execution(self, run_id: str) -> Any:
         """Spark's own object of the run; None when it does not run any more."""
-        found = [query for query in self._spark.streams.active if str(query.runId) == run_id]
-        return found[0]._jsq.streamingQuery() if found else None
+        kept = self._executions.get(run_id)
+        if kept is None or not kept.isActive():  # a list of all takes several calls for each
+            active = self._spark.streams.active
+            self._executions = {str(query.runId): query._jsq.streamingQuery() for query in active}
+        return self._executions.get(run_id)
 
     def _confs(self) -> dict[str, str]:
         return separated(self._spark._jsparkSession.conf().getAll())
