@@ -84,6 +84,23 @@ def test_an_event_log_shows_what_a_batch_does(tmp_path: Path) -> None:
     }
 
 
+def test_an_event_log_shows_the_delta_table_that_a_batch_saves_into(tmp_path: Path) -> None:
+    """It stands in the plan's text alone, as Spark 4.0.1 writes it."""
+    [events] = (SAMPLES / "BC001/static-side-4.3.0").rglob("events_1_*.zstd")
+    with pa.input_stream(str(events), compression="zstd") as file:
+        whole = file.read().decode()
+    root = '"sparkPlanInfo":{"nodeName":"Execute SaveIntoDataSourceCommand","children":['
+    text = r"Arguments: org.apache.spark.sql.delta.sources.DeltaDataSource@57594e2f, [path=/lake/orders], Append\n\n(3)"
+    left = re.sub(r'"sparkPlanInfo":(\{.*?\})(,"time":\d+)', rf"{root}\1]}}\2", whole)
+    left = re.sub(r'"physicalPlanDescription":"', lambda start: start[0] + text, left)
+    (tmp_path / "events").write_text(left)
+    parts = advisor.read_stages(tmp_path / "events", parts=True)
+    told = {tuple(entry.split()) for entries in parts["traces"] for entry in entries}
+    assert {path for name, _, path in (entry for entry in told if len(entry) == 3) if name == "writes_files"} == {
+        "/lake/orders"
+    }
+
+
 def test_of_a_long_message_its_beginning_is_kept() -> None:
     traced_line.cache_clear()
     read = Notes(cast(Any, None), Moment(), DeltaLog()).tracing("DataSourceStrategy", None)

@@ -308,6 +308,7 @@ class Application:
             self._besides += _traced("Execution", root.name) + _traced("Write", root.text)
             if root.name == _SAVE and (at := (text := bytes(event.text)).find(_OF_DELTA)) >= 0:
                 self._besides += _traced("Save", text[at : at + _LETTERS].decode("utf-8", "replace"))
+            event.text = msgspec.Raw()  # it holds the whole line
             self._besides += [note for relation in self._plans.relations for note in _traced("Relation", relation)]
             self._besides += _traced("Cache", ("", "once", "again")[min(2, self._plans.cached)])
             outer = (None, event.id, *(each.root for each, _ in self._within.values()))
