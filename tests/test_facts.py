@@ -825,3 +825,27 @@ def test_the_rows_that_a_join_makes_are_not_those_of_a_first_batch_of_middle_len
         "given_rows": np.full(4, 9_000.0),
     }
     assert _longest_stage(Columns(4, {}.__getitem__, stages))["made_rows"].value == 1_100_000
+
+
+@pytest.mark.parametrize(
+    ("operators", "names"),
+    [
+        ("Scan json (9 rows), ArrowEvalPython calling score once on amount (9 rows), Project", "score"),
+        ("BatchEvalPython calling a 2 times and b once and c once on x, WriteFiles", "a, b, c and others"),
+        ("FlatMapGroupsInPandas calling fit for each group on key (7 rows)", "fit"),
+        ("Project calling upper once on name", None),
+    ],
+)
+def test_the_python_functions_of_the_longest_stage_are_named(operators: str, names: str | None) -> None:
+    nothing = np.full(4, np.nan)
+    stages = {
+        "batch": np.arange(4),
+        "wall_ms": np.full(4, 900.0),
+        "kind": np.array(["source_read"] * 4, object),
+        "operators": np.array([operators] * 4, object),
+        "multiplied_by": np.array([None] * 4, object),
+        "made_rows": nothing,
+        "given_rows": nothing,
+    }
+    found = _longest_stage(Columns(4, {}.__getitem__, stages)).get("python_calls")
+    assert (found and found.value) == names

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any, Final
 
 import numpy as np
@@ -15,7 +16,7 @@ from advisor.facts.names import Known
 from advisor.facts.trigger import infer_trigger, possible_triggers, real_time
 from advisor.facts.versions import COMMIT_OFFSETS_ON_DATABRICKS, version_at_least, version_numbers
 from advisor.progress.shapes import FURTHEST
-from advisor.stages import DELTA_COMMAND, LOG_CHECKPOINT
+from advisor.stages import CALLS_SHOWN, DELTA_COMMAND, LOG_CHECKPOINT
 from advisor.statistics import zero_filled
 
 _CHANGELOG_BATCHES: Final = 5
@@ -61,7 +62,8 @@ _STREAM_JOIN: Final = "StreamingSymmetricHashJoin"
 _MATCHES: Final = 10
 """Rows that such a join makes of each: with so many it works on these rather than on its state."""
 _COUNTED: Final = re.compile(r" \([\d,]+ rows?\)")
-_PYTHON_CALLS: Final = re.compile(r"(?:Python|InPandas|InArrow|InPySpark) calling (\w{1,80})")
+_PYTHON_CALLS: Final = re.compile(r"(?:Python|InPandas|InArrow|InPySpark) calling ([^()]{1,400})")
+_CALLED: Final = re.compile(r"\b(\w{1,80}) (?:once|\d{1,4} times|on each|for each)\b")
 _MOST_OF: Final = 0.5
 _OF_KAFKA: Final = f"metrics:{FURTHEST}"
 """A metric that only Kafka's source reports: it tells the kind where the description was left out."""
@@ -144,8 +146,9 @@ def _longest_stage(stages: Columns) -> dict[str, Known]:
     alike = [at for at in work if plain[at] == usual]  # by the rows first: a cold batch makes few, and takes long
     middle = alike[len(alike) // 2]
     found: dict[str, Any] = {"longest_stage_runs": texts[middle]}
-    if calls := _PYTHON_CALLS.findall(texts[middle]):
-        found["python_calls"] = " and ".join(calls[:2])
+    if calls := [_CALLED.findall(said) for said in _PYTHON_CALLS.findall(texts[middle])]:
+        more = " and others" * any(len(names) >= CALLS_SHOWN for names in calls)
+        found["python_calls"] = ", ".join(chain.from_iterable(calls)) + more
     operator, made, given = (stages[name][longest[middle]] for name in ("multiplied_by", "made_rows", "given_rows"))
     if operator and made > given > 0:
         found |= {"multiplying_operator": operator, "made_rows": int(made), "rows_multiplied": int(made / given)}

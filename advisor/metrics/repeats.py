@@ -100,6 +100,14 @@ def _jobs(window: Window, which: np.ndarray) -> np.ndarray:
     return np.bincount(jobs, minlength=len(window)).astype(float)
 
 
+@batch_metric("ms", phases=("add_batch_ms",), inside=True, label="all writes but one, at most")
+def other_writes_ms(window: Window) -> np.ndarray:
+    """What the jobs of a batch take but the longest, with the driver; where no clock shows it, all writes but one."""
+    writes, later = needed(writing_jobs(window)), later_jobs_ms(window)
+    shares = window.batches["add_batch_ms"] * (1 - 1 / np.maximum(writes, 1.0))
+    return shares if isinstance(later, Missing) else np.where(np.isnan(later), shares, later)
+
+
 @stage_metric("ms", label="writing one after the other", share=True)
 def later_jobs_ms(window: Window) -> np.ndarray:
     """What the jobs of a batch take but the longest, and the driver between jobs; at most addBatch."""

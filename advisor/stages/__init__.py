@@ -1,6 +1,7 @@
 """What runs inside addBatch: jobs, stages and tasks, and the wall clock divided among them."""
 
 from advisor.stages.batchjobs import (
+    CALLS_SHOWN,
     DELTA_COMMAND,
     DRIVER_WITHIN,
     FILE_CHOICE,

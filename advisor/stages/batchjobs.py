@@ -52,6 +52,8 @@ OPTIMIZES, DRIVER_WITHIN = "optimizes", "driver_within_executions"
 """Traces whose numbers are how long OPTIMIZE takes, and the driver alone in executions of the batch's own code, ms."""
 VACUUM = "VACUUM"
 """What this program calls each job of a VACUUM in a driver log; Delta itself does not name them."""
+CALLS_SHOWN = 3
+"""Functions that an operator is shown with, at most."""
 LOG_CHECKPOINT = "Delta: log checkpoint"
 """The description of a job that writes the checkpoint of a Delta table's log; Delta itself does not name it."""
 FILE_CHOICE = "Delta: choosing files"

@@ -14,7 +14,7 @@ from msgspec import field
 
 from advisor.metrics.flow import folder
 from advisor.redaction import redact
-from advisor.stages import Attempt
+from advisor.stages import CALLS_SHOWN, Attempt
 
 _ENDS = ("Exchange", "QueryStage", "Subquery", "InMemoryTableScan")
 """In the names of operators below which another stage computes."""
@@ -26,8 +26,8 @@ ROWS = "Scan ExistingRDD"
 """The operator that reads rows which code made of another frame: in foreachBatch those of the batch, perhaps."""
 _MOST = 50_000
 """So many sums of the latest plans are held."""
-_LONGEST, _NAME, _NAMES, _CALLED = 1000, 60, 12, 3
-"""Letters of an operator's name that are read, and that are shown; names that are shown, and functions of each."""
+_LONGEST, _NAME, _NAMES = 1000, 60, 12
+"""Letters of an operator's name that are read, and that are shown; names that are shown."""
 _TEXT, _LONG = 50_000, 10_000
 """Letters of an operator's expressions that are read, and beyond which they are long: a map of literals, say."""
 _CALL = re.compile(
@@ -182,7 +182,7 @@ def _calling(operator: str, text: str) -> str:
         for each in call.finditer(text)
     }
     times = Counter(name for name, *_ in calls if not _CHEAP.fullmatch(name))
-    most = sorted(times, key=lambda name: (-times[name], name))[:_CALLED]
+    most = sorted(times, key=lambda name: (-times[name], name))[:CALLS_SHOWN]
     in_lambda = _in_lambdas(text)
     in_each = {_named(each["name"]) for each in call.finditer(text) if in_lambda[each.start()]}
     once = "for each group" if "Groups" in operator else "once"
