@@ -669,15 +669,17 @@ def _through(window: Window, which: np.ndarray, span: np.ndarray) -> np.ndarray:
     return np.where(np.isnan(span), alone, np.fmin(span, window.batches["add_batch_ms"]))
 
 
-@stage_metric("ms", label="Delta's MERGE", share=True)
-def merge_ms(window: Window) -> np.ndarray | Missing:
+@bounded_metric("ms", phases=("add_batch_ms",), inside=True, label="Delta's MERGE", share=True)
+def merge_ms(window: Window) -> Batchwise | Missing:
     """From the first to the last stage of Delta's MERGE in a batch, by Delta's own description of its jobs.
 
-    With the driver's time in between; where the log's clock knows seconds only, the stages alone.
+    With the driver's time in between; where the log's clock knows seconds only, at least the stages alone.
     """
     merges = np.array([MERGE in (text or "") for text in window.stages["what"]], bool)
     first, last = _reach(window, merges)
-    return _through(window, merges, last - first)
+    found = _through(window, merges, last - first)
+    open_ended = np.isnan(last - first) & (found > 0)
+    return Bounds(found, np.where(open_ended, window.batches["add_batch_ms"], found)) if open_ended.any() else found
 
 
 @stage_metric("ms", label="looking for matches in the table of a MERGE", share=True)

@@ -21,6 +21,8 @@ _ENDS = ("Exchange", "QueryStage", "Subquery", "InMemoryTableScan")
 _HIDDEN = ("Exchange", "QueryStage", "WholeStageCodegen", "InputAdapter", "AdaptiveSparkPlan", "ShuffleRead", "ToRow")
 """In the names of operators that only hand rows on."""
 _ROWS, _FETCHED = "number of output rows", "records read"
+_OF_CHOSEN_FILES = "TahoeBatchFileIndex"
+"""The place of a scan of files that a command of Delta chose before, by its condition."""
 _FILES, _PARTITIONS = "number of files read", "number of partitions read"
 ROWS = "Scan ExistingRDD"
 """The operator that reads rows which code made of another frame: in foreachBatch those of the batch, perhaps."""
@@ -126,7 +128,8 @@ class Plans:
         ids, name = {each.name: each.id for each in reversed(operator.sums)}, operator.name
         piece.paths |= {ROWS} & {name}
         if place := operator.metadata.get("Location"):
-            unpruned = _PARTITIONS in ids and operator.metadata.get("PartitionFilters") == "[]"
+            chosen = place.startswith(_OF_CHOSEN_FILES)
+            unpruned = _PARTITIONS in ids and operator.metadata.get("PartitionFilters") == "[]" and not chosen
             self.scans[ids.get(_FILES, -1)] = place + ", all partitions" * unpruned
             piece.paths.add(folder(place.partition("[")[2].split(",")[0].rstrip("]")))
         ends, known, cached = any(word in name for word in _ENDS), len(self.relations), self.cached
