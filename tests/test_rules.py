@@ -132,7 +132,7 @@ def test_the_second_computation_of_a_sorted_result_is_told_with_its_time() -> No
 @pytest.mark.parametrize(
     ("name", "words", "said"),
     [
-        ("SK012", "jobs compute the batch, each anew: ", [1, 1]),
+        ("SK012", "jobs compute the batch, each anew: ", [1, 1, 1]),
         ("SK016", " for each row: if one request takes ", [1, 1]),
     ],
 )
