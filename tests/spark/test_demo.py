@@ -23,8 +23,8 @@ from functools import partial
 from pathlib import Path
 from advisor import analyze
 from advisor.contract import plain
-from advisor.demo import loop, spark as demo
-from advisor.demo.loop import Stage, run_loop
+from advisor.demo import Stage, loop, spark as demo
+from advisor.demo.loop import run_loop
 loop.FIRST_SECONDS, loop.BOTH_SECONDS = 600, 1200  # so many batches, however slow the machine is
 said, shown, done, place = [], [], [], Path(sys.argv[1])
 # Any share is worth a step here: which of a batch's phases is the longest follows the machine.
