@@ -212,15 +212,20 @@ def unlike_default(values: Mapping[str, str], version: str) -> str | None:
     for name, text in values.items():
         key = known.speed.get(name.lower())
         default = known.settings[key][minors.index(_minor(version))] if key else None
-        if default is not None and _plain(default) != _plain(text):
+        if default is not None and _plain(default) != _plain(text, default):
             told.append(f"{name}={text} ({default or 'none'})")
     return ", ".join(told[:_NAMED]) + (f" and {len(told) - _NAMED} more" if len(told) > _NAMED else "") or None
 
 
-def _plain(text: str) -> str | float:
-    """Return a number, in bytes or seconds where it has a unit, else the text in small letters."""
+def _plain(text: str, default: str = "") -> str | float:
+    """Return a number, in bytes or seconds where it has a unit, else the text in small letters.
+
+    `m` are minutes where the default is a time.
+    """
     found = _AMOUNT.fullmatch(text.strip().lower())
-    return float(found[1]) * _UNITS[found[2]] if found else text.strip().lower()
+    if not found:
+        return text.strip().lower()
+    return float(found[1]) * (60 if found[2] == "m" and default.endswith("s") else _UNITS[found[2]])
 
 
 def unknown_settings(keys: Iterable[str], version: str | None, own_store: bool = False) -> str | None:

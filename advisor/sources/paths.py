@@ -310,7 +310,7 @@ def from_store(url: str, ask: Callable[[], _T], seconds: float | None = None) ->
         raise TimeoutError(f"not asked: its store failed {times} times in a row, and slowly")
     try:
         found = within(asked, seconds, TimeoutError(f"no answer in {seconds:g} s"), SILENT_S, partial(_tell, url))
-    except OSError:
+    except (OSError, InputError):
         slow = monotonic() - began >= SLOW_S
         _FAILED[store] = (times + 1 if slow else times, monotonic())
         raise

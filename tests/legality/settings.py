@@ -56,8 +56,8 @@ _OTHERS: Final = (
     "sql.windowExec.buffer.in.memory.threshold",
 )  # fmt: skip
 KAFKA: Final = {
-    "spark.kafka.consumer.cache.capacity": "64", "spark.kafka.consumer.cache.timeout": "5m",
-    "spark.kafka.consumer.fetchedData.cache.timeout": "5m", "spark.kafka.producer.cache.timeout": "10m",
+    "spark.kafka.consumer.cache.capacity": "64", "spark.kafka.consumer.cache.timeout": "300s",
+    "spark.kafka.consumer.fetchedData.cache.timeout": "300s", "spark.kafka.producer.cache.timeout": "600s",
 }  # fmt: skip
 """Settings of Spark's Kafka connector, which is no part of PySpark: as its guide has them, since 3.0."""
 SPEED: Final = (*(PREFIXES[0] + key for key in _STREAMING), *(f"spark.{key}" for key in _OTHERS), *KAFKA)

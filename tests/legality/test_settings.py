@@ -47,8 +47,8 @@ def test_the_nearest_one_is_looked_for_only_where_it_is_told() -> None:
 
 def test_settings_unlike_a_default_are_named_with_it() -> None:
     as_by_default = {"spark.locality.wait": "3000ms", "spark.reducer.maxSizeInFlight": "48MB",
-                     "spark.memory.fraction": "0.60", "spark.scheduler.mode": "fifo",
-                     "spark.app.name": "orders", "spark.sql.shuffle.partitions": "7"}  # fmt: skip
+                     "spark.memory.fraction": "0.60", "spark.kafka.consumer.cache.timeout": "5m",
+                     "spark.scheduler.mode": "fifo", "spark.app.name": "orders"}  # fmt: skip
     assert all(unlike_default(as_by_default, version) is None for version in VERSIONS)
     changed = {
         "spark.sql.streaming.stateStore.rocksdb.compactOnCommit": "true",
