@@ -24,9 +24,6 @@ _ROCKSDB: Final = "spark.sql.streaming.statestore.rocksdb."
 _ALIKE: Final = 0.65  # of a name's letters, in order: difflib's own measure of a spelling mistake
 NEARLY: Final = 0.95  # the same, for names of which no list has all: any other key may be right as it is
 _NAMED: Final = 3
-_AMOUNT: Final = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)(b|kb?|mb?|gb?|ms|s|min|h|)", re.ASCII)
-_UNITS: Final = {"": 1, "b": 1, "k": 1 << 10, "kb": 1 << 10, "m": 1 << 20, "mb": 1 << 20, "g": 1 << 30, "gb": 1 << 30,
-                 "ms": 1e-3, "s": 1, "min": 60, "h": 3600}  # fmt: skip
 _SIZE: Final = re.compile(r"(\d{1,12})([kmgtp]?)b?", re.ASCII)
 ASYNC_ENABLED: Final = "asyncProgressTrackingEnabled"
 ASYNC_INTERVAL: Final = "asyncProgressTrackingCheckpointIntervalMs"
@@ -51,7 +48,10 @@ _DSTREAMS: Final = "spark.streaming."
 """Prefix of settings that only DStreams read; Structured Streaming ignores them."""
 _KEPT = (
     "spark.sql.shuffle.partitions", "spark.executor.cores", "spark.executor.instances", "spark.task.cpus",
-    "spark.master", "spark.sql.adaptive.enabled",
+    "spark.master", "spark.python.worker.reuse", "spark.sql.execution.arrow.maxrecordsperbatch",
+    "spark.sql.files.maxrecordsperfile", "spark.scheduler.mode", "spark.locality.wait", "spark.sql.adaptive.enabled",
+    "spark.shuffle.sort.bypassmergethreshold", "spark.memory.offheap.enabled", "spark.sql.codegen.wholestage",
+    "spark.sql.parquet.enablevectorizedreader", "spark.sql.pyspark.udf.profiler",
 )  # fmt: skip
 _HADOOP: Final = "spark.hadoop."
 """Prefix of settings that Spark hands to Hadoop, without it; a session's own settings it hands over as they are."""
@@ -80,7 +80,7 @@ def from_conf(key: str, text: str) -> list[tuple[str, Any]]:
     lowered = key.lower()
     found: list[tuple[str, Any]] = []
     of_async = "asyncprogress" in lowered
-    if lowered in _KEPT or lowered.startswith(_KEPT_PREFIXES) or of_async or lowered in known_settings().speed:
+    if lowered in _KEPT or lowered.startswith(_KEPT_PREFIXES) or of_async:
         found.append((CONF + key, redact_setting(key, text)))
     if (name := lowered.removeprefix(_HADOOP)) in _READERS:
         fact, read = _READERS[name]
@@ -185,8 +185,6 @@ class Settings(NamedTuple):
     since: dict[str, str]
     options: frozenset[str]
     """Names of options that a source or a writer reads, which people set on the session."""
-    speed: Mapping[str, str]
-    """Settings that bear on how long a batch takes, by their letters in lower case."""
 
 
 @cache
@@ -197,35 +195,7 @@ def known_settings() -> Settings:
     spread = {key: tuple(values) if len(values) > 1 else tuple(values) * len(versions)
               for key, (_, *values) in data["settings"].items()}  # fmt: skip
     return Settings(versions, spread, {key: since for key, (since, *_) in data["settings"].items()},
-                 frozenset(data["options"]), {key.lower(): key for key in data["speed"]})  # fmt: skip
-
-
-def unlike_default(values: Mapping[str, str], version: str) -> str | None:
-    """Return the settings that bear on a batch's time and are not as this Spark has them by default, with that.
-
-    None where there is none. Of a Spark that nobody has asked nothing is known.
-    """
-    known, minors = known_settings(), [_minor(each) for each in known_settings().versions]
-    if _minor(version) not in minors:
-        return None
-    told = []
-    for name, text in values.items():
-        key = known.speed.get(name.lower())
-        default = known.settings[key][minors.index(_minor(version))] if key else None
-        if default is not None and _plain(default) != _plain(text, default):
-            told.append(f"{name}={text} ({default or 'none'})")
-    return ", ".join(told[:_NAMED]) + (f" and {len(told) - _NAMED} more" if len(told) > _NAMED else "") or None
-
-
-def _plain(text: str, default: str = "") -> str | float:
-    """Return a number, in bytes or seconds where it has a unit, else the text in small letters.
-
-    `m` are minutes where the default is a time.
-    """
-    found = _AMOUNT.fullmatch(text.strip().lower())
-    if not found:
-        return text.strip().lower()
-    return float(found[1]) * (60 if found[2] == "m" and default.endswith("s") else _UNITS[found[2]])
+                 frozenset(data["options"]))  # fmt: skip
 
 
 def unknown_settings(keys: Iterable[str], version: str | None, own_store: bool = False) -> str | None:
@@ -281,8 +251,7 @@ def _nearest(key: str) -> str:
         return ""
     if key.rpartition(".")[2] in known.options:
         return "; it is an option of a source or writer"
-    streaming = filter(lambda name: name.startswith(PREFIXES), known.settings)
-    tails = {name.removeprefix(PREFIXES[0]).lower(): name for name in streaming}
+    tails = {name.removeprefix(PREFIXES[0]).lower(): name for name in known.settings}
     near = get_close_matches(key.removeprefix(PREFIXES[0]).lower(), tails, 1, _ALIKE)
     if not near:
         return ""

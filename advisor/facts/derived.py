@@ -14,7 +14,6 @@ from advisor.facts.confs import (
     STATE_STORE_CLASS,
     local_slots,
     unknown_settings,
-    unlike_default,
     whole,
 )
 from advisor.facts.names import EXECUTOR, ORIGINS
@@ -52,7 +51,6 @@ def derive(candidates: Candidates) -> None:
     _changelog(candidates)
     _pinned(candidates)
     _unknown(candidates)
-    _unlike_default(candidates)
 
 
 def _best(candidates: Candidates, name: str) -> Any:
@@ -177,17 +175,6 @@ def _unknown(candidates: Candidates) -> None:
     judged = [key for key in keys if key not in DATABRICKS_ONLY and "asyncprogress" not in key.lower()]
     told = unknown_settings(judged, str(version) if version else None, not provider.startswith(SPARKS_OWN))
     _put(candidates, "unknown_setting", told, "computed")
-
-
-def _unlike_default(candidates: Candidates) -> None:
-    """Name settings that are not as Spark has them; those of state stores only where a query may have state."""
-    version = _best(candidates, "spark_version")
-    if not version or not _properties(candidates) or _best(candidates, "platform") == "databricks":
-        return
-    stateless = _best(candidates, "stateful") is False
-    keys = [name for name in candidates if name.startswith(CONF) and not (stateless and "stateStore" in name)]
-    told = unlike_default({name.removeprefix(CONF): str(_best(candidates, name)) for name in keys}, str(version))
-    _put(candidates, "set_unlike_default", told, "computed")
 
 
 def _async_since(candidates: Candidates) -> str:

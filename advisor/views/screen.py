@@ -132,8 +132,6 @@ def _numbers(chosen: Selection, proof: Sequence[str], width: int) -> Iterator[tu
             yield _ALSO, "Slowest", Text(words)
         if query.changed:
             yield _PROOF, "Changed", Text(query.changed.says.partition(";")[0].rstrip("."))
-        if (words := query.value("set_unlike_default")) and (_only_looks(chosen) or chosen.best is None):
-            yield _ALSO, "Set", Text(f"unlike Spark's default: {words}")
         if words := "; ".join(first_screen.closest(query)):
             yield _TOGETHER, "Closest", Text(f"to firing: {words}")
         for nth, words in enumerate(proof[:3]):

@@ -28,44 +28,7 @@ OPTIONS: Final = (
 )  # fmt: skip
 """What sources and writers read from their own options, by the guides of Spark's Kafka and file sources."""
 WRITTEN: Final = Path(__file__).parents[2] / "advisor/facts/settings.json"
-_STREAMING: Final = (
-    "asyncLogPurge.enabled", "checkpoint.fileChecksum.enabled", "fileSink.log.compactInterval",
-    "fileSource.cleaner.numThreads", "fileSource.log.compactInterval", "kafka.useDeprecatedOffsetFetching",
-    "maxBatchesToRetainInMemory", "metadataCache.enabled", "minBatchesToRetain", "noDataMicroBatches.enabled",
-    "pollingDelay", "stateStore.compression.codec", "stateStore.maintenanceInterval",
-    "stateStore.minDeltasForSnapshot", "stateStore.numStateStoreMaintenanceThreads",
-    "stateStore.rocksdb.blockCacheSizeMB", "stateStore.rocksdb.blockSizeKB", "stateStore.rocksdb.boundedMemoryUsage",
-    "stateStore.rocksdb.compactOnCommit", "stateStore.rocksdb.compression", "stateStore.rocksdb.maxMemoryUsageMB",
-    "stateStore.rocksdb.maxOpenFiles", "stateStore.rocksdb.maxWriteBufferNumber",
-    "stateStore.rocksdb.writeBufferSizeMB", "stateStore.rowChecksum.enabled", "stateStore.unloadOnCommit",
-    "statefulOperator.incrementalCleanupFactor",
-)  # fmt: skip
-_OTHERS: Final = (
-    "broadcast.blockSize", "broadcast.compress", "eventLog.logBlockUpdates.enabled", "io.compression.codec",
-    "io.encryption.enabled", "locality.wait", "memory.fraction", "memory.offHeap.enabled", "memory.storageFraction",
-    "network.crypto.enabled", "python.worker.reuse", "reducer.maxSizeInFlight", "scheduler.mode", "shuffle.compress",
-    "shuffle.file.buffer", "shuffle.sort.bypassMergeThreshold", "shuffle.spill.compress", "speculation",
-    "sql.adaptive.coalescePartitions.enabled", "sql.autoBroadcastJoinThreshold",
-    "sql.codegen.factoryMode", "sql.codegen.fallback", "sql.codegen.hugeMethodLimit", "sql.codegen.maxFields",
-    "sql.codegen.wholeStage", "sql.debug.maxToStringFields", "sql.execution.arrow.maxRecordsPerBatch",
-    "sql.execution.pythonUDF.arrow.enabled", "sql.files.maxPartitionBytes", "sql.files.maxRecordsPerFile",
-    "sql.files.openCostInBytes", "sql.inMemoryColumnarStorage.batchSize", "sql.join.preferSortMergeJoin",
-    "sql.maxPlanStringLength", "sql.optimizer.excludedRules", "sql.optimizer.maxIterations",
-    "sql.parquet.enableVectorizedReader", "sql.parquet.filterPushdown",
-    "sql.planChangeLog.level", "sql.pyspark.udf.profiler", "sql.sources.parallelPartitionDiscovery.threshold",
-    "sql.windowExec.buffer.in.memory.threshold",
-)  # fmt: skip
-KAFKA: Final = {
-    "spark.kafka.consumer.cache.capacity": "64", "spark.kafka.consumer.cache.timeout": "300s",
-    "spark.kafka.consumer.fetchedData.cache.timeout": "300s", "spark.kafka.producer.cache.timeout": "600s",
-}  # fmt: skip
-"""Settings of Spark's Kafka connector, which is no part of PySpark: as its guide has them, since 3.0."""
-SPEED: Final = (*(PREFIXES[0] + key for key in _STREAMING), *(f"spark.{key}" for key in _OTHERS), *KAFKA)
-"""Settings that bear on how long a batch takes."""
-_LOADED: Final = (
-    "org.apache.spark.sql.internal.SQLConf$", "org.apache.spark.sql.internal.StaticSQLConf$",
-    "org.apache.spark.internal.config.package$", "org.apache.spark.internal.config.Python$",
-)  # fmt: skip
+_LOADED: Final = ("org.apache.spark.sql.internal.SQLConf$", "org.apache.spark.sql.internal.StaticSQLConf$")
 _PREFIX: Final = "spark.sql.streaming.stateStore.rocksdb."
 _ROCKSDB: Final = "org.apache.spark.sql.execution.streaming.state.RocksDBConf$"
 
@@ -101,8 +64,8 @@ def text(told: dict[str, dict[str, list[str]]]) -> str:
         defaults = [settings[key][1] if key in settings else None for settings in told.values()]
         since = next(settings[key][0] for settings in told.values() if key in settings)
         lines.append(f"{json.dumps(key)}: {json.dumps([since, *_short(defaults)])}")
-    return '{{"versions": {},\n"options": {},\n"speed": {},\n"settings": {{\n{}\n}}}}\n'.format(
-        json.dumps(list(told)), json.dumps(OPTIONS), json.dumps(SPEED), ",\n".join(lines)
+    return '{{"versions": {},\n"options": {},\n"settings": {{\n{}\n}}}}\n'.format(
+        json.dumps(list(told)), json.dumps(OPTIONS), ",\n".join(lines)
     )
 
 
@@ -116,21 +79,18 @@ def tell() -> None:
 
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     jvm = launch_gateway().jvm
-    of_kafka = {key: ["3.0.0", default] for key, default in KAFKA.items()}
-    print(json.dumps({**_rocksdb(jvm), **_registered(jvm), **of_kafka}))
+    print(json.dumps({**_rocksdb(jvm), **_registered(jvm)}))
 
 
 def _registered(jvm: Any) -> dict[str, list[str]]:
     for name in _LOADED:
         jvm.java.lang.Class.forName(name)
-    registry = jvm.java.lang.Class.forName("org.apache.spark.internal.config.ConfigEntry$")
-    known = registry.getDeclaredField("knownConfigs")
-    known.setAccessible(True)
+    held = getattr(getattr(jvm.org.apache.spark.sql.internal, "SQLConf$"), "MODULE$")
     found = {}
-    for entry in known.get(registry.getField("MODULE$").get(None)).values():
-        if entry.key().startswith(PREFIXES) or entry.key() in SPEED:
+    for entry in held.getConfigEntries().toArray():
+        if entry.key().startswith(PREFIXES):
             default = entry.defaultValueString()
-            found[entry.key()] = [entry.version(), "" if default.startswith("<") else default]
+            found[entry.key()] = [entry.version(), "" if default == "<undefined>" else default]
     return found
 
 

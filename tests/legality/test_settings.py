@@ -15,7 +15,7 @@ from advisor.engine.conditions import ask_all
 from advisor.engine.judge import judge_rule
 from advisor.examples import window
 from advisor.facts import confs
-from advisor.facts.confs import known_settings, unknown_settings, unlike_default
+from advisor.facts.confs import known_settings, unknown_settings
 from tests.made import events
 
 VERSIONS = known_settings().versions
@@ -43,24 +43,6 @@ def test_the_nearest_one_is_looked_for_only_where_it_is_told() -> None:
     confs._nearest.cache_clear()
     told = unknown_settings([f"spark.sql.streaming.odd{number}" for number in range(50)], "4.0.0")
     assert (told.endswith(" and 47 more"), confs._nearest.cache_info().misses) == (True, 3)
-
-
-def test_settings_unlike_a_default_are_named_with_it() -> None:
-    as_by_default = {"spark.locality.wait": "3000ms", "spark.reducer.maxSizeInFlight": "48MB",
-                     "spark.memory.fraction": "0.60", "spark.kafka.consumer.cache.timeout": "5m",
-                     "spark.scheduler.mode": "fifo", "spark.app.name": "orders"}  # fmt: skip
-    assert all(unlike_default(as_by_default, version) is None for version in VERSIONS)
-    changed = {
-        "spark.sql.streaming.stateStore.rocksdb.compactOnCommit": "true",
-        "spark.sql.optimizer.excludedRules": "a.B",
-        "spark.sql.execution.pythonUDF.arrow.enabled": "true",
-    }
-    first, second, third = (f"{key}={text}" for key, text in changed.items())
-    assert unlike_default(changed, "4.1.4") == f"{first} (false), {second} (none), {third} (false)"
-    assert unlike_default(changed, "4.3.0") == f"{first} (false), {second} (none)"
-    more = changed | {"spark.speculation": "true", "spark.python.worker.reuse": "false"}
-    assert (unlike_default(more, "4.1.4") or "").endswith("(false) and 2 more")
-    assert unlike_default(changed, "2.4.8") is None
 
 
 def test_a_setting_is_known_from_its_first_version_to_its_last() -> None:
