@@ -16,7 +16,7 @@ import msgspec
 
 import advisor
 from advisor import batches, catalogue, contract, fleet
-from advisor.config import listed, user_wishes
+from advisor.config import listed, refuse_no_count, user_wishes
 from advisor.contract import Fleet, FleetQuery, QueryEntry
 from advisor.errors import UsageError
 from advisor.facts import parse_user_fact
@@ -75,7 +75,7 @@ def analyze(
 
     Raises InputError where nothing can be read, UsageError and CatalogueError for what was asked wrongly.
     """
-    _refuse_no_count(processes)
+    refuse_no_count("processes", processes, "processes")
     given = _Given.of(
         paths, series=series, set=set, config=config, rules=rules, last=last, since=since, until=until
     )  # fmt: skip
@@ -100,11 +100,6 @@ def analyze(
         )
     given.refuse_absent(judged.entries, judged.span)
     return _only(Report(report_on(judged.reading, judged.entries, given.asked, judged.by_jvm)), query)
-
-
-def _refuse_no_count(processes: object) -> None:
-    if not isinstance(processes, int) or processes < 1:
-        raise UsageError(f"processes={processes!r}", "is no count of processes", "give 1 or more")
 
 
 def _only(report: Report, query: str | None) -> Report:
@@ -200,7 +195,7 @@ def analyze_fleet(
     read that are new since. With `stages` the tables `stages` and `batch_parts` are saved, too. Without a cluster
     `processes` judge very many runs.
     """
-    _refuse_no_count(processes)
+    refuse_no_count("processes", processes, "processes")
     given = _Given.of(paths, **asked)
     if not on_cluster(engine, spark):
         if save_table is not None or incremental:

@@ -227,6 +227,12 @@ class UserWishes:
         return tuple(f"Ignoring {one.rule} ended on {one.until} ({one.reason}): it is judged again." for one in over)
 
 
+def refuse_no_count(name: str, number: object, of: str) -> None:
+    """Raise UsageError where a parameter is not a number of at least 1 of these."""
+    if not (isinstance(number, int) and number >= 1):
+        raise UsageError(f"{name}={number!r}", f"is no count of {of}", "give 1 or more")
+
+
 def listed(option: str, given: Any, would_do: str = "give a text, or a list of texts") -> list[str]:
     """Return the texts or paths, one or several, that an option was given; UsageError for anything else."""
     is_one = isinstance(given, str | bytes | os.PathLike | Mapping) or getattr(given, "ndim", 1) != 1  # a data frame

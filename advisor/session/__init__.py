@@ -39,15 +39,15 @@ def attach(
     UsageError where no listener can run, CatalogueError for rules that cannot be read.
     """
     from advisor import catalogue  # noqa: PLC0415
-    from advisor.config import listed, user_wishes  # noqa: PLC0415
+    from advisor.config import listed, refuse_no_count, user_wishes  # noqa: PLC0415
     from advisor.report import Asked  # noqa: PLC0415
     from advisor.session.live import LiveAdvisor, Options  # noqa: PLC0415 - the first import of PySpark
 
     if isinstance(spark, type):
         raise UsageError("spark", f"{spark.__name__} is a class", "give a session: SparkSession.builder.getOrCreate()")
     for name, number in (("keep", keep), ("capacity", capacity)):
-        if number is not None and not (isinstance(number, int) and number >= 1):
-            raise UsageError(f"{name}={number}", "is not a number of events", "give at least 1")
+        if number is not None:
+            refuse_no_count(name, number, "events")
     if not (on_finding is None or callable(on_finding)):
         raise UsageError("on_finding", f"{type(on_finding).__name__} is no function", "give one that takes a notice")
     judges = catalogue.rules_to_judge_by([*map(Path, listed("rules", rules))])

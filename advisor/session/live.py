@@ -443,11 +443,8 @@ def _written_to(directory: Path) -> History:
     """Return the history that is kept in this directory; UsageError where there can be none."""
     place = mounted(str(directory))
     if _ADDRESS.match(place):
-        raise UsageError(
-            f"history={str(place).partition(':')[0]}:...",
-            "is an address",
-            "give a directory of the driver's own machine",
-        )
+        scheme = place.partition(":")[0]
+        raise UsageError(f"history={scheme}:...", "is an address", "give a directory of the driver's own machine")
     try:
         return History(Path(place).absolute())  # the program may go on in another directory
     except (OSError, ValueError) as error:  # ValueError: a name with a null byte

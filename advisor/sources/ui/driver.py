@@ -130,7 +130,8 @@ class Driver:
             with self._going_on():
                 page = self._page(f"{pages.STATISTICS}{run.run_id}", pages.HEADING)
                 shown[run.run_id] = pages.events(page, run)
-                self._over |= set() if run.active else {run.run_id}
+                if not run.active:
+                    self._over.add(run.run_id)
         new = [one for run, all in shown.items() for one in all if one["timestamp"] not in seen.get(run, ())]
         unknown = [run for run in runs if run.run_id not in self._learned]
         again, executions = self._bare, dict[int, Execution]()
