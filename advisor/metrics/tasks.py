@@ -592,11 +592,15 @@ def static_shuffles(window: Window) -> np.ndarray | Missing:
 
 @stage_metric("ms", label="writing many times the rows of a batch", share=True)
 def rewriting_ms(window: Window) -> np.ndarray | Missing:
-    """Stages that write at least ten times the rows that the batch brings, as one that writes a table anew does."""
+    """Stages that write at least ten times the rows that the batch brings, as one that writes a table anew does.
+
+    But OPTIMIZE's, which `table_rewritten_ms` holds.
+    """
     written, rows = window.stages["output_rows"], window.batches["input_rows"][window.stages["batch"]]
     if np.isnan(written).all():
         return NOT_TOLD
-    return per_batch(window, window.stages["wall_ms"], (rows > 0) & (written >= _MANY_TIMES * rows))
+    optimized = np.array([_OPTIMIZES in (text or "") for text in window.stages["what"].tolist()], bool)
+    return per_batch(window, window.stages["wall_ms"], (rows > 0) & (written >= _MANY_TIMES * rows) & ~optimized)
 
 
 @stage_metric("count", "count", label="stages that run Python once for each group")

@@ -304,6 +304,7 @@ DROPS = "25/10/03 10:00:{at}.600 INFO MapPartitionsRDD: Removing RDD 21 from per
 TOO_LONG = "25/10/03 10:00:{at}.600 INFO CodeGenerator: Generated method too long to be JIT compiled: X is 9000 bytes\n"
 REPORT, OWN, POOL, LISTS = "collect at report.py:7", "start at Main:7", "count at pool.py:7", "load at Tables:7"
 BROADCAST = "run at ThreadPoolExecutor.java:1136"
+ADAPTIVE = "$anonfun$withThreadLocalCaptured$1 at CompletableFuture.java:1768"
 
 
 def made(batch: int, source: str) -> str:
@@ -333,6 +334,8 @@ def late(line: str, ms: int) -> str:
         (range(6), LISTS, "KafkaV2", True, None),
         (range(6), OWN, "KafkaV2", True, None),
         (range(6), BROADCAST, "KafkaV2", True, None),
+        (range(6), ADAPTIVE, "KafkaV2", True, 1),
+        (range(6), ADAPTIVE, "KafkaV2", False, 1),
     ],
 )
 def test_a_thread_that_also_starts_jobs_between_batches_is_no_batchs(
@@ -389,7 +392,11 @@ OVER = """25/10/03 10:00:{at} INFO DAGScheduler: ResultStage {n} ({site}) finish
 """
 
 
-def test_a_stage_waits_for_slots_that_a_job_of_no_query_holds_by_a_clock_of_seconds(tmp_path: Path) -> None:
+@pytest.mark.parametrize("start_first", [False, True])
+def test_a_stage_waits_for_slots_that_a_job_of_no_query_holds_by_a_clock_of_seconds(
+    tmp_path: Path, start_first: bool
+) -> None:
+    """`start_first`: Spark logs the end that made room for a task some lines behind the task's start."""
     text = ""
     for batch in range(6):
         begin, end = f"{2 * batch:02}", f"{2 * batch + 1:02}"
@@ -400,7 +407,9 @@ def test_a_stage_waits_for_slots_that_a_job_of_no_query_holds_by_a_clock_of_seco
         )
         text += OFFSETS.format(at=begin, batch=batch).replace(".200", "") + HOLDS.format(at=begin, **own)
         for nth in (0, 1):
-            text += RAN.format(at=end, task=nth, **other) + RUNS.format(at=end, task=nth, **own) + "\n"
+            ends, starts = RAN.format(at=end, task=nth, **other), RUNS.format(at=end, task=nth, **own) + "\n"
+            between = 3 * f"25/10/03 10:00:{end} INFO Executor: x\n" * (batch < 4)
+            text += starts + between + ends if start_first and (batch < 4 or nth == 0) else ends + starts
         text += OVER.format(at=end, **other) + "".join(RAN.format(at=end, task=nth, **own) for nth in (0, 1))
         text += OVER.format(at=end, **{**own, "ms": 1400})
         text += made(batch, "FileStreamSource").replace(".900", "")

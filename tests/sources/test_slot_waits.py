@@ -68,11 +68,21 @@ def test_a_clock_of_seconds_tells_waits_that_lengths_and_order_leave_no_doubt_of
 
 
 @pytest.mark.parametrize(
-    ("ran", "slots"),
-    [({}, 0), ({1: 5}, 1), ({1: 9, 2: 40, 3: 8}, 2), ({1: 1, 2: 1, 3: 1, 4: 30}, 4), ({1: 20, 2: 3}, 1)],
+    ("ran", "left", "slots"),
+    [
+        ({}, {}, 0),
+        ({1: 5}, {}, 1),
+        ({1: 9, 2: 40, 3: 8}, {}, 2),
+        ({1: 1, 2: 1, 3: 1, 4: 30}, {}, 4),
+        ({1: 20, 2: 3}, {}, 1),
+        ({1: 19, 2: 22, 3: 36}, {2: 2, 3: 33}, 2),  # a recorded run on two slots
+        ({1: 9, 2: 9, 3: 36}, {3: 18}, 3),
+    ],
 )
-def test_a_start_logged_before_the_end_that_made_room_is_no_further_slot(ran: dict[int, int], slots: int) -> None:
-    assert least_slots(Counter(ran)) == slots
+def test_a_start_logged_before_the_end_that_made_room_is_no_further_slot(
+    ran: dict[int, int], left: dict[int, int], slots: int
+) -> None:
+    assert least_slots(Counter(ran), Counter(left)) == slots
 
 
 STAGE = """25/10/03 10:00:00.000 INFO DAGScheduler: Got job {n} (start at Main:7) with 1 output partitions

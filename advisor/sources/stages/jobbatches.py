@@ -34,6 +34,8 @@ _STEADY = 2
 """How many batches behind each other have to show that the clock was put forward behind them."""
 _OWN_PLACES = ("start at ", "toTable at ")
 """How the names of jobs begin that a query's own thread starts, outside of foreachBatch."""
+_CAPTURED = "withThreadLocalCaptured"
+"""In the names of jobs that adaptive execution or a broadcast starts for another thread than a query's own."""
 _SEVERAL = 3
 """Before so many batches a thread has to start a job: the first one's may be of before the query."""
 
@@ -99,7 +101,8 @@ def _of_others(jobs: Sequence[LoggedJob], events: Events) -> set[int]:
     """
     between: dict[str, set[Batch]] = defaultdict(set)
     for job in jobs:
-        event = None if job.named or job.background or job.description else events.of(job.place, None)
+        own = job.named or job.description or (job.background and _CAPTURED not in job.name)
+        event = None if own else events.of(job.place, None)
         if event is None or event.folders is None or job.before != event.batch.batch_id:
             continue
         if not (event.folders and job.name.startswith(_OWN_PLACES)):

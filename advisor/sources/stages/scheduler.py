@@ -63,6 +63,8 @@ _GROUPS = "FlatMapGroupsInBatchExec"
 """The class that logs it where a function takes a group at a time, in Spark 4.3."""
 _DELTA = re.compile(rb"DELTA: ([^\"\n]*)")
 _PLACES = {name.encode(): place for place, name in enumerate(LOCALITIES)}
+_NEAR = 8
+"""Within so many lines of a task's start stands the end that made room for it, where Spark logs this one later."""
 _MANY = 4096
 """Finished tasks that are handed over together."""
 
@@ -150,6 +152,8 @@ class Scheduler:
         self._running = 0
         self._ran: Counter[int] = Counter()
         """How many tasks ran when one started, and how often."""
+        self._left: Counter[int] = Counter()
+        """How many tasks ran when one started that was logged before the end that made room for it, and how often."""
         self._started: tuple[int, LoggedStage | None] = (-1, None)
         """The line of the last task that started, and its stage attempt."""
         self._busy: set[LoggedStage] = set()
@@ -183,7 +187,7 @@ class Scheduler:
 
     def settle_waits(self) -> None:
         """Note how long stages waited for others' tasks, of jobs that know their batches."""
-        self._waits.settle(self.jobs, least_slots(self._ran), knows_others=self._work.knows_others)
+        self._waits.settle(self.jobs, least_slots(self._ran, self._left), knows_others=self._work.knows_others)
 
     def hand_over(self) -> None:
         """Give the tasks of the stage attempts that ended to the work."""
@@ -362,7 +366,10 @@ class Scheduler:
         one.ends.append(self._moment.now)
         one.longest = max(one.longest, (ms, place))
         if one.job and not self._moment.fine:
-            behind = started.line if started and line == number - 1 else -1
+            behind = -1
+            if started not in (None, one) and line >= number - _NEAR:
+                behind, self._started = started.line, (-1, None)
+                self._left[self._running] += 1
             self._waits.task_ends(number, one.job, self._running, behind)
 
     def _rests(self, one: LoggedStage) -> None:

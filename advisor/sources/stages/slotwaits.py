@@ -22,7 +22,7 @@ _CLOSE_MS, _CLOSE = 20.0, 0.1
 """How far apart the two bounds of a wait may be: milliseconds, or its share."""
 _LINE, _JOB, _RAN, _BEHIND = range(4)
 """Columns of a task's end: its line, how many jobs began before its own, how many tasks ran before it, and the line
-that submitted the stage of which a task started in the line right before; -1 where none did.
+that submitted the stage of which a task started in one of the lines right before; -1 where none did.
 """
 _STRETCH = np.dtype([("of", "i8"), ("begin", "i8"), ("end", "i8"), ("less", "i8")])
 """Lines in which a stage had tasks to start, and how many of the tasks that ran then it started itself."""
@@ -136,6 +136,11 @@ def _settle_wait(attempt: Attempt, others: Sequence[str], *, sure: bool) -> None
         attempt.waited_for = sorted({*others} - {""})
 
 
-def least_slots(running: Counter[int]) -> int:
-    """Return how many task slots there are at least; `running`: how many tasks ran when one started, how often."""
-    return most_at_once(np.array([running[count] for count in range(max(running, default=0) + 1)]), _OFTEN)
+def least_slots(running: Counter[int], left: Counter[int]) -> int:
+    """Return how many task slots there are at least; `running`: how many tasks ran when one started, how often.
+
+    `left`: those of which one had ended, though its line stands behind the start.
+    """
+    most = most_at_once(np.array([running[count] for count in range(max(running, default=0) + 1)]), _OFTEN)
+    at_most, too_many = (sum(times for count, times in each.items() if count >= most) for each in (running, left))
+    return most - (too_many > _OFTEN * at_most)
