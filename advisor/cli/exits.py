@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import re
 import sys
@@ -35,6 +36,8 @@ class CodedGroup(click.Group):
         named["standalone_mode"] = False
         if args is None:
             end_in_order()
+        if logging.lastResort:
+            logging.lastResort.setFormatter(Plain())
         for name in ("COLUMNS", "LINES"):
             if len(os.environ.get(name, "")) > _LONGEST_SIZE:
                 del os.environ[name]
@@ -47,10 +50,18 @@ class CodedGroup(click.Group):
         sys.exit(code)
 
 
+class Plain(logging.Formatter):
+    """What is logged, as errors are said: without credentials, terminal sequences and commands."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the message, or its lines."""
+        return _safe(super().format(record))
+
+
 def remark(words: str) -> None:
     """Say it on standard error, if that takes it; a report does not fail for it."""
     with _unless_full():
-        click.echo(f"latency-advisor: {words}", err=True)
+        click.echo(f"latency-advisor: {_safe(words, hidden=True)}", err=True)
 
 
 @contextmanager

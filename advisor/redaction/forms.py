@@ -153,6 +153,8 @@ INTRODUCED: Final = (
     # the numbers of a JSON web key that are secret
     rule("kty", rf"(\\{{0,7}}[\"'](?:d|dp|dq|k|p|q|qi)\\{{0,7}}[\"']\s?:\s?\\{{0,7}}[\"']){NOT_YET}[\w+/=-]{{8,}}"),
     rule("hook", rf"((?i:/web-?hooks?/)){_DRAWN}"),
+    rule("digest", rf"((?i:\baddauth\s{{1,3}}digest\s{{1,3}}|(?<![\w.-])digest:)(?!sha\d)[\w.-]{{1,64}}:)"
+                   rf"{NOT_YET}[^\s:,\"']{{3,200}}"),
     rule("sshpass", rf"(\bsshpass\s{{1,3}}-p\s{{0,3}}){NOT_YET}\S+"),
 )  # fmt: skip
 """What the words before a credential show: private keys, JAAS, Bearer, Basic, curl -u, IDENTIFIED BY."""
@@ -172,10 +174,10 @@ _IN_ADDRESSES: Final = (
     # up to the host; a port is no password
     rule("@", rf"(://){NOT_YET}[^\s\"'/@:<>]*:(?!\d{{1,5}}(?:[/?#,\s\"']|$))"
          rf"(?:[^\s\"'/<>]{{0,500}}|[^\s\"'@<>]{{0,500}}|{_QUOTES_INSIDE}|{_BLANKS_INSIDE})@", "@"),
-    # the container@account of wasb(s) and abfs(s) is no token
-    rule("@", rf"((?<!abfs:)(?<!abfss:)(?<!wasb:)(?<!wasbs:)//){NOT_YET}[^\s\"'/<>]{{1,500}}@", "@"),
+    # the container@account of wasb(s) and abfs(s) is no token, nor who a file system of jceks is asked as
+    rule("@", rf"((?<!jceks:)(?<!abfs:)(?<!abfss:)(?<!wasb:)(?<!wasbs:)//){NOT_YET}[^\s\"'/<>]{{1,500}}@", "@"),
     rule("jdbc", rf"(?i:(\bjdbc:\w{{1,30}}:(?:\w{{1,30}}:)?)){NOT_YET}[^\s\"'/:@;?<>]{{1,100}}[:/]{NOT_YET}"
-         r"[^\s\"'<>]{1,300}@", "@"),
+         r"(?:[^\s\"'<>]{1,300}|\"[^\s\"]{1,200}\")@", "@"),
     # the service/host@REALM of Kerberos is no password
     rule("@", r"(?<![\w/.:@~-])[\w$#]{1,64}/(?!_HOST@|(?:[\w-]{1,63}\.){1,8}[a-z]{2,63}@[A-Z])"
          r"(?:[^\s\"'@/<>]{2,200}|\"[^\s\"'/<>]{2,200}\")@(?!sha256:)(?=[\w/(])", "@"),
@@ -221,7 +223,7 @@ _PREFIXED: Final = (
     r"(?:sk_[0-9a-f]{48}|fw_[A-Za-z\d]{24}|re_\w{8}_\w{24}|oy2[a-z\d]{43}|cio[A-Za-z\d]{32}|EAA[A-Za-z\d]{80,}|SUA[A-Z\d]{55})\b",
     r"dt0[cs]\d\d\.[A-Z0-9]{24}\.[A-Z0-9]{64}", r"00D\w{12,15}![\w.]{20,}",  # Dynatrace, Salesforce
     r"pat-[a-z]{2}\d-[0-9a-f-]{36}", r"pul-[0-9a-f]{40}", r"secret_[A-Za-z0-9]{43}\b", r"EAACEdEose0cBA\w{10,}",
-    r"SK[0-9a-f]{32}\b", r"pat\w{14}\.[0-9a-f]{64}",  # Twilio, Airtable
+    r"SK[0-9a-f]{32}\b(?::[0-9a-f]{32}\b)?", r"pat\w{14}\.[0-9a-f]{64}",  # Twilio, Airtable
     r"ATATT3[\w=-]{20,}", r"lin_api_[A-Za-z0-9]{30,}", r"AGE-SECRET-KEY-1[A-Z0-9]{50,}",
     r"MII[\w+/]{60,}={0,2}",  # the inside of a private key, whose first line is missing
 )  # fmt: skip

@@ -16,7 +16,7 @@ _KEYS: Final = (
 )
 # Spark's own pattern (spark.redaction.regex: secret, password, token, access key), and what it misses.
 _WORDS: Final = re.compile(
-    rf"secret|passw|passphrase|passcode|token(?!i[sz])|credential|(?:{_KEYS})\.?key|keystore\.key|client\.key\.data"
+    rf"secret(?!ar)|basic\.?auth$|passw|passphrase|passcode|token(?!i[sz])|credential|(?:{_KEYS})\.?key|keystore\.key|client\.key\.data"
     r"|(?:store|key|user|db|ssh)pass\b|(?:admin|bind|db|root|user)pw\b|dockerconfigjson|client\.assertion|code\.verifier"
     r"|samlresponse|connect\.sid|sasl\.?jaas|connection\.?string|signature|authorization|identified\.by"
     r"|auth\.user\.?info|set\.cookie|webhook|jsessionid|phpsessid|requirepass|masterauth|userpwd"
@@ -25,19 +25,20 @@ _WORDS: Final = re.compile(
 )
 _SEGMENTS: Final = re.compile(
     r"(?:^|\.)(?:pass|pwd|psw|pw|otp|sas|sig|creds?|jwt|mdp|clave|senha|parola|hasło|heslo|şifre)\d?(?:\.|$)"
-    r"|(?:^|\.)(?:auth|cookie|bearer|hmac|(?:stored|server)\.key|(?:auth\w*|device)\.code|psk|[cx]srf|cv[cv]2?)$|(?:^|\.)(?:pin(?:code)?|puk)(?:\.?value)?$"
+    r"|(?:^|\.)(?:auth|delegation|cookie|bearer|hmac|(?:stored|server)\.key|(?:auth\w*|device)\.code|psk|[cx]srf|cv[cv]2?)$|(?:^|\.)(?:pin(?:code)?|puk)(?:\.?value)?$"
 )
 """Words that are too short to count inside a longer one or in a path."""
 _STEMS: Final = (
-    "key", "pass", "secret", "token", "auth", "cred", "pw", "psw", "otp", "sig", "sas", "cookie", "bearer", "jwt",
-    "jaas", "connect", "identified", "webhook", "sessid", "sessionid", "dockerconfig", "pin", "puk", "psk", "cvv",
-    "cvc", "csrf", "xsrf", "assertion", "verifier", "saml", "kennwort", "mdp", "contrase", "senha", "parola",
-    "wachtwoord", "lösenord", "jelszó", "hasło", "heslo", "şifre", "пароль", "密码", "パスワード", "비밀번호",
-    "hmac", "device_code", "adgangskode", "clave", "lozinka", "salasana", "κωδικός", "סיסמה", "密钥", "口令",
+    "key", "pass", "secret", "token", "auth", "delegation", "cred", "pw", "psw", "otp", "sig", "sas", "cookie",
+    "bearer", "jwt", "jaas", "connect", "identified", "webhook", "sessid", "sessionid", "dockerconfig", "pin", "puk",
+    "psk", "cvv", "cvc", "csrf", "xsrf", "assertion", "verifier", "saml", "kennwort", "mdp", "contrase", "senha",
+    "parola", "wachtwoord", "lösenord", "jelszó", "hasło", "heslo", "şifre", "пароль", "密码", "パスワード",
+    "비밀번호", "hmac", "device_code", "adgangskode", "clave", "lozinka", "salasana", "κωδικός", "סיסמה", "密钥",
+    "口令",
 )  # fmt: skip
 """In every name of a credential stands one of these."""
 _SPEAKS_OF_ONE: Final = re.compile(
-    r"(?:^|\.)(?:algorithm|class|count|days?|dir|enabled|endpoint|error|exception|expir\w+|file|format|id\.type|interval"
+    r"(?:^|\.)(?:(?:chang|creat|updat)ed\.at|algorithm|class|count|days?|dir|enabled|endpoint|error|exception|expir\w+|file|format|id\.type|interval"
     r"|invalid\.token|issuer|java|kind|length|limit|location|manager|max|mechanism|method|min|mode|ms|name|path|policy"
     r"|provider|py|renewal|required|rotat\w+|scala|scheme|seconds|size|source|timeout|topic|(?:per\.)trigger|ttl|type|uri|url|utils?"
     r"|version|(?:change|event|metric|request|reset|update)s?|usage)s?$"

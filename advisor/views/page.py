@@ -16,7 +16,7 @@ from advisor import fleet
 from advisor.contract import Report
 from advisor.views.cards import article, drawings
 from advisor.views.charts.chart import style
-from advisor.views.clean import clean_all
+from advisor.views.clean import clean_all, no_commands_in_html
 from advisor.views.fleet import per_hour, wins
 from advisor.views.selection import Selection, selections
 from advisor.views.templating import environment
@@ -42,7 +42,7 @@ def report_as_page(report: Report) -> str:
     whole = fleet.report([fleet.summary(one.query) for one in shown], report.input, version=report.advisor_version)
     look = f":root {{ {style('colours.css')} }}\n{style('parts.css')}{_text('page.css')}"
     script = _text("page.js")
-    return environment("html").get_template("page/page.html.j2").render(
+    page = environment("html").get_template("page/page.html.j2").render(
         report=report,
         shown=shown,
         fleet=whole,
@@ -55,6 +55,7 @@ def report_as_page(report: Report) -> str:
         script=Markup(script),
         policy=_policy(script, look),
     )  # fmt: skip
+    return no_commands_in_html(page)
 
 
 def _article(report: Report, chosen: Selection, number: int, among: int) -> Markup:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 import unicodedata
 from collections.abc import Sequence
@@ -133,9 +134,18 @@ def test_as_markdown() -> None:
         assert_is_markdown(*pages)
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_as_a_line_that_is_logged(name: str) -> None:
+    CliRunner().invoke(main, ["--version"])
+    assert logging.lastResort
+    assert_is_text(logging.lastResort.format(logging.makeLogRecord({"msg": "%s is silent", "args": (name,)})))
+
+
 def test_as_a_page() -> None:
     for shown, like in pairs():
-        assert_is_html(report_as_page(shown), report_as_page(like))
+        pages = [report_as_page(one) for one in (shown, like)]
+        assert_is_html(*pages)
+        assert "##" not in pages[0]
 
 
 def test_as_a_card_in_a_notebook() -> None:

@@ -24,7 +24,7 @@ _REAL_TIME: Final = re.compile(
 )
 """A line that Spark 4.3 writes next of a query in real-time mode, before another one starts."""
 _ROOT: Final = re.compile(r"Checkpoint root .{1,1000}? resolved to (.+)")
-_SCHEME: Final = re.compile(r"([A-Za-z][\w+.-]*):")
+_SCHEME: Final = re.compile(r"([A-Za-z][\w+.-]{0,20}):")
 _PINNED: Final = re.compile(r"OffsetSeqMetadata\w{0,20}\(.{0,200}?Map\((.*)", re.DOTALL)
 _PAIR: Final = re.compile(r"(?:^|, )(spark\.[\w.\-]+) -> (.*?)(?=, spark\.[\w.\-]+ -> |$)", re.DOTALL)
 _UPDATED: Final = re.compile(r"value of conf '([^']+)' in current session from '([^']*)' to '([^']*)'")
