@@ -326,9 +326,19 @@ def _texts(entry: Any) -> list[str]:
     """What was logged, and every other event that the entry holds as a text or is."""
     if isinstance(entry, dict) and "durationMs" in entry:
         return [f"{_MARKED.decode()} {msgspec.json.encode(entry).decode()}"]
+    if printed := _printed(entry):
+        return printed
     message = _message(_fields(entry))
     found = [] if message is None else [message]
     return found + [one for one in _events(entry, 0) if message is None or one not in message]
+
+
+def _printed(cell: Any) -> list[str]:
+    """The lines that a notebook's cell has printed, if an event of several lines stands in them."""
+    outputs = cell.get("outputs") if isinstance(cell, dict) else None
+    texts = [each["text"] for each in outputs or () if isinstance(each, dict) and isinstance(each.get("text"), list)]
+    lines = [line.rstrip("\r\n") for text in texts for line in text if isinstance(line, str)]
+    return lines if any(line.endswith(_OPENED.decode()) for line in lines) else []
 
 
 def _events(thing: Any, depth: int) -> list[str]:

@@ -28,6 +28,9 @@ ENTRIES = re.split(r"\n(?=26/11/22 )", TEXT.rstrip("\n"))
 WHEN = "2026-11-22T18:17:09.123456789Z"
 
 
+PRINTED = {"cells": [{"source": [], "outputs": [{"text": TEXT.splitlines(keepends=True)}]}], "nbformat": 4}
+
+
 def as_lines(entries: list[str], form: str, prefix: str = "", end: str = "") -> str:
     """An object per entry: `form` with TEXT where the entry belongs."""
     return "".join(f"{prefix}{form.replace('TEXT', json.dumps(entry + end))}\n" for entry in entries)
@@ -73,6 +76,8 @@ LAYOUTS = {
     "Splunk": as_csv(ENTRIES).replace("message", "_raw", 1),
     "CSV, a row for each line": as_csv(LINES),
     "CSV, tabs": as_csv(LINES, delimiter="\t"),
+    "Jupyter": json.dumps(PRINTED, indent=1),
+    "Jupyter, one line": json.dumps(PRINTED),
 }
 
 
@@ -181,6 +186,7 @@ def test_lines_of_two_containers_make_no_batches_of_both(
 LARGE = (
     "journald, octets", "journald, octets at last", "GCP, a document", "CloudWatch, indented", "CloudWatch Insights",
     "newest first", "newest first, plain", "two lists of one name", "Elasticsearch", "CSV, a row for each line",
+    "Jupyter", "Jupyter, one line",
 )  # fmt: skip
 
 

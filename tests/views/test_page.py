@@ -6,6 +6,7 @@ import base64
 import gzip
 import hashlib
 import json
+import os
 import re
 import sys
 from pathlib import Path
@@ -196,3 +197,11 @@ def test_where_the_library_is_missing_or_would_end_the_process_one_line_says_so(
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     with pytest.raises(UsageError, match=r"streaming-latency-advisor\[page\]"):
         library()
+
+
+def test_a_process_that_was_forked_from_one_that_drew_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In it what draws would wait for ever."""
+    monkeypatch.setattr("advisor.views.charts.chart._DREW", {os.getpid() + 1})
+    with pytest.raises(UsageError, match="forked"):
+        library()
+    assert not can_draw()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -75,6 +76,10 @@ def style(name: str) -> str:
     return (files("advisor.views") / "templates" / "style" / name).read_text(encoding="utf-8")
 
 
+_DREW: set[int] = set()
+"""The processes in which charts were drawn: in one that is forked from them, what draws would wait for ever."""
+
+
 def library() -> Any:
     """What draws; UsageError where it is missing, and where it would end the process."""
     with suppress(ImportError):
@@ -83,6 +88,9 @@ def library() -> Any:
         if 0 <= resource.getrlimit(resource.RLIMIT_AS)[0] < 66 << 30:
             found = "the limit of address space (ulimit -v) is below the 66 GB that what draws its charts reserves"
             raise UsageError("the page", found, "raise it, or take another format")
+    if _DREW and os.getpid() not in _DREW:
+        found = "this process was forked from one that has drawn charts, and drawing would hang in it"
+        raise UsageError("the page", found, "start processes by spawn: multiprocessing.get_context('spawn')")
     try:
         import vl_convert  # noqa: PLC0415 - an extra
     except ImportError:
@@ -96,7 +104,9 @@ def drawn(chart: Chart, of: str) -> str:
 
     `of`: what the names within it begin with, which must be the page's only ones.
     """
-    svg = _PATH.sub(lambda path: _DECIMALS.sub(r"\1", path[0]), library().vegalite_to_svg(chart.spec))
+    draws = library()
+    _DREW.add(os.getpid())
+    svg = _PATH.sub(lambda path: _DECIMALS.sub(r"\1", path[0]), draws.vegalite_to_svg(chart.spec))
     svg = _CLIP.sub(rf"{of}-{chart.name}-clip", svg)
     said = f"{chart.caption}. {chart.words}"
     return _SIZE.sub(f'<svg role="img" aria-label="{escape(said)}"', _OWN_WORDS.sub("", svg))
