@@ -44,10 +44,12 @@ def session(command: str, settings: Mapping[str, str]) -> Iterator[Any]:
 def end_in_order() -> None:
     """Let SIGTERM and SIGHUP end the command as Ctrl-C does, so that nothing which it started outlives it.
 
-    The tracebacks of calls that this ended in the JVM, which py4j logs at the root, are kept off the terminal.
+    The tracebacks of calls that this ended in the JVM, which py4j logs, are kept off the terminal.
     """
     if threading.current_thread() is threading.main_thread():  # elsewhere Python sets no handler
         for number in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):  # Windows has one of them
             if signal.getsignal(number) is signal.SIG_DFL:  # nohup ignores the other
                 signal.signal(number, signal.default_int_handler)
-    logging.getLogger().addFilter(lambda record: not str(record.msg).endswith("while sending command."))
+    ended = "while sending command.", "while shutting down connection"
+    for logger in (None, "py4j.clientserver"):
+        logging.getLogger(logger).addFilter(lambda record: not str(record.msg).endswith(ended))

@@ -105,7 +105,8 @@ def started(option: str, settings: Mapping[str, str], name: str = "latency-advis
     except (PySparkException, Py4JError, OSError) as error:
         lines = str(error).strip().split("\n")
         words = next((line for line in lines if line.startswith(_OF_JAVA)), lines[0]).removeprefix(_OF_JAVA)[:200]
-        raise UsageError(option, f"Spark does not start: {words}", _TO_START) from None
+        home = f" (SPARK_HOME is {os.environ['SPARK_HOME']})" if os.environ.get("SPARK_HOME") else ""
+        raise UsageError(option, f"Spark does not start{home}: {words}", _TO_START) from None
 
 
 def _children() -> set[int]:

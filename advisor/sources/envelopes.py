@@ -365,7 +365,8 @@ def _of_cells(raw: bytes, head: bytes) -> list[bytes]:
                 rows = _cells(lines[1:], delimiter, column, len(names))
                 cells = [cell.rstrip("\r\n").encode("utf-8", "replace") for cell in rows]
                 in_lines = any(cell.endswith(_OPENED) for cell in cells)
-                return cells if in_lines or _OF_STAGES in raw else []  # a whole event is read in its cell
+                # a whole event is read in its cell, as long as what it stands on is above it
+                return cells if in_lines or _OF_STAGES in raw or _is_newest_first(cells) else []
     return []
 
 
@@ -385,9 +386,13 @@ def _oldest_first(lines: list[bytes]) -> list[bytes]:
     """The lines turned round where those of an event stand before the one that announces it, or later events do."""
     at = next((n for n, line in enumerate(lines) if line.endswith(_OPENED)), None)
     if at is None:  # events stand whole in their lines
-        return lines[::-1] if _first_time(lines) > _first_time(reversed(lines)) else lines
+        return lines[::-1] if _is_newest_first(lines) else lines
     newest_first = at and b'"id"' in lines[at - 1] and not (at + 1 < len(lines) and b'"id"' in lines[at + 1])
     return lines[::-1] if newest_first else lines
+
+
+def _is_newest_first(lines: list[bytes]) -> bool:
+    return _first_time(lines) > _first_time(reversed(lines))
 
 
 def _first_time(lines: Iterable[bytes]) -> bytes:

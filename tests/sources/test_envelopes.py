@@ -281,6 +281,12 @@ def test_a_key_that_stands_twice_in_an_entry_is_read_twice(tmp_path: Path) -> No
     assert sorted(advisor.read_progress(path)["batch_id"]) == list(range(6))
 
 
+def test_what_stands_above_the_events_counts_where_a_table_has_the_newest_first(tmp_path: Path) -> None:
+    """Each event stands whole in its cell, and nothing of the log's jobs in any."""
+    (tmp_path / "driver.log").write_text(as_csv([entry for entry in ENTRIES[::-1] if "DAGScheduler: " not in entry]))
+    assert advisor.analyze(tmp_path / "driver.log").typed.queries[0].facts["spark_version"].value == "4.3.0"
+
+
 def test_lines_behind_a_table_of_lines_are_not_lost(tmp_path: Path) -> None:
     path = tmp_path / "export.csv"
     path.write_text(as_csv(LINES) + "\n".join(map(_message, range(90, 93))))
