@@ -336,7 +336,8 @@ def _texts(entry: Any) -> list[str]:
 def _printed(cell: Any) -> list[str]:
     """The lines that a notebook's cell has printed, if an event of several lines stands in them."""
     outputs = cell.get("outputs") if isinstance(cell, dict) else None
-    texts = [each["text"] for each in outputs or () if isinstance(each, dict) and isinstance(each.get("text"), list)]
+    each = filter(lambda one: isinstance(one, dict), outputs if isinstance(outputs, list) else ())
+    texts = filter(lambda text: isinstance(text, list), (one.get("text") for one in each))
     lines = [line.rstrip("\r\n") for text in texts for line in text if isinstance(line, str)]
     return lines if any(line.endswith(_OPENED.decode()) for line in lines) else []
 
