@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from advisor.metrics.addbatch import of_jobs
+from advisor.metrics.addbatch import driver_gaps_ms, of_jobs
 from advisor.metrics.event_time import late_rows_over_read
 from advisor.metrics.flow import files_scanned, sum_of_sources
 from advisor.metrics.metric import batch_metric, remembered, stage_metric
@@ -87,6 +87,20 @@ def writing_jobs(window: Window) -> np.ndarray | Missing:
     return of_jobs(window, "writes") if np.isnan(written).all() else _jobs(window, written > 0)
 
 
+@stage_metric("count", "count", label="whether the last job of a batch writes")
+def last_job_writes(window: Window) -> np.ndarray | Missing:
+    """1 where the last job of a batch, but those on a table's log, writes rows.
+
+    `writing_jobs` where the log counts no rows.
+    """
+    stages, written = window.stages, window.stages["output_rows"]
+    if np.isnan(written).all():
+        return writing_jobs(window)
+    jobs = np.where(of_kind(window, "table_log"), -1, stages["job"]).astype(float)
+    own = jobs >= most(window, jobs)[stages["batch"]]
+    return (np.bincount(stages["batch"], own * zero_filled(written), len(window)) > 0).astype(float)
+
+
 @stage_metric("count", "count", label="jobs in which no write is seen")
 def jobs_without_writing(window: Window) -> np.ndarray:
     """Jobs of a batch in which no row is seen to be written, and that read no table's log: foreachPartition's, too."""
@@ -139,11 +153,15 @@ def _repeated(window: Window, again: np.ndarray) -> np.ndarray:
 
 @batch_metric("ms", phases=("add_batch_ms",), label="computing the batch again, at most")
 def recomputed_ms(window: Window) -> np.ndarray | Missing:
-    """What computing a batch again takes, as all its jobs show it; else addBatch x (1 - 1 / computations), at most."""
-    shown, times = repeated_ms(window), computations(window)
+    """What computing a batch again takes, as all its jobs show it; else at most addBatch x (1 - 1 / computations).
+
+    Of addBatch without what the driver does outside of jobs, where that is known: no job computes then.
+    """
+    shown, times, gaps = repeated_ms(window), computations(window), driver_gaps_ms(window)
     if isinstance(times, Missing):
         return shown if isinstance(shown, np.ndarray) else times
-    at_most = window.batches["add_batch_ms"] * (1 - 1 / np.maximum(times, 1))
+    alone = 0.0 if isinstance(gaps, Missing) else zero_filled(gaps)
+    at_most = np.maximum(window.batches["add_batch_ms"] - alone, 0.0) * (1 - 1 / np.maximum(times, 1))
     if isinstance(shown, Missing):
         return at_most
     return np.where(np.isnan(shown) | (needed(unseen_computations(window)) > 0), at_most, shown)

@@ -100,7 +100,7 @@ def slots_are_shared(window: Window) -> bool:
     return bool(window.facts.value("slots_shared"))
 
 
-@bounded_metric("ms", phases=("add_batch_ms",), inside=True, label="waits for slots of other queries", share=True)
+@bounded_metric("ms", phases=("add_batch_ms",), inside=True, label="waiting for slots that others hold", share=True)
 def slots_wait_ms(window: Window) -> Batchwise | Missing:
     """Waiting for task slots that other queries' tasks held, inside addBatch.
 
