@@ -272,7 +272,10 @@ def test_computing_again_is_bounded_where_the_reading_jobs_are_not_known() -> No
         BATCH | twice | {"sources": [KAFKA | twice | {"startOffset": ends[n], "endOffset": ends[n + 1]}]}
         for n in range(3)
     ]
-    assert ms(opened(rows, {n: [MAYBE, MAYBE] for n in range(3)}), "recomputed_ms") == 250
+    stages = {n: [MAYBE, MAYBE] for n in range(3)}
+    assert ms(opened(rows, stages), "recomputed_ms") == 250
+    alone = {n: {"jobs": 2, "driver_ms": 400.0} for n in range(3)}
+    assert ms(opened(rows, stages, alone), "recomputed_ms") == 50
 
 
 def test_rows_of_kafkas_partitions_tell_where_tasks_do_not() -> None:

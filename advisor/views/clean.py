@@ -61,7 +61,8 @@ def _shown(char: str) -> str:
     return " " if char == "\t" else char.encode("unicode_escape", "replace").decode("ascii")
 
 
-_COMMAND = re.compile(r"(?m)^((?:\x1b\[[\d;]{0,20}m|[^\S\n])*):(?=:)|#(?=#\w{0,40}\[)")
+_IN_A_LINE = re.compile(r"#(?=#\w{0,40}\[)")
+_COMMAND = re.compile(rf"(?m)^((?:\x1b\[[\d;]{{0,20}}m|[^\S\n])*):(?=:)|{_IN_A_LINE.pattern}")
 """What a build server obeys in the output of a step: `::error::`, `##[error]`, `##vso[...]`, `##teamcity[...]`."""
 
 
@@ -72,10 +73,10 @@ def no_commands(page: str) -> str:
 
 def no_commands_in_html(page: str) -> str:
     """Return a page that shows the same, and in which a build server finds no `##vso[...]` to obey."""
-    return re.sub(r"#(?=#\w{0,40}\[)", "&#35;", page)
+    return _IN_A_LINE.sub("&#35;", page)
 
 
-_NOT_PLAIN = re.compile(r"[^\x00-\x7e]|#(?=#\w{0,40}\[)")
+_NOT_PLAIN = re.compile(rf"[^\x00-\x7e]|{_IN_A_LINE.pattern}")
 _CODES = {"#": "\\u0023", "\x7f": "\\u007f"}
 
 
